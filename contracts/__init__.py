@@ -1,0 +1,1 @@
+"""One file per instruction family; imported as `tilecheck.contracts.<family>`."""

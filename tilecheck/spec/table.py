@@ -1,0 +1,101 @@
+"""Where contracts are found: a static table for the built-in families, entry points for third parties.
+
+A family is a module with `FAMILY: Family`. Its module is imported when one of its mnemonics is first asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tilecheck.errors import TilecheckError
+from tilecheck.spec.contract import Contract, data
+from tilecheck.spec.grammar import BadSpelling, Grammar
+
+BUILT_IN: dict[str, str] = {
+    "ld": "tilecheck.contracts.memory",
+    "st": "tilecheck.contracts.memory",
+    "ldmatrix": "tilecheck.contracts.matrix",
+    "stmatrix": "tilecheck.contracts.matrix",
+}
+ENTRY_POINTS = "tilecheck.contracts"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One mnemonic of a family: its grammar, and the function from parsed qualifiers to the contract."""
+
+    grammar: Grammar
+    contract: Callable[[Mapping[str, str]], Contract]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The contracts of one module, by mnemonic."""
+
+    name: str
+    entries: tuple[Entry, ...]
+
+    def entry(self, mnemonic: str) -> Entry | None:
+        """The entry of a mnemonic, or None."""
+        return next((e for e in self.entries if e.grammar.mnemonic == mnemonic), None)
+
+
+_contracts: dict[str, Contract | BadSpelling] = {}
+
+
+def mnemonic_of(opcode: str) -> str:
+    """The part of an opcode before the first dot."""
+    return opcode.split(".", 1)[0]
+
+
+def find_entry(mnemonic: str) -> Entry | None:
+    """The entry for a mnemonic: built in first, then entry points; None where nobody knows it."""
+    if mnemonic in BUILT_IN:
+        return _family(BUILT_IN[mnemonic]).entry(mnemonic)
+    return _from_entry_points(mnemonic)
+
+
+def find_contract(opcode: str) -> Contract | BadSpelling | None:
+    """The contract of a spelling, what is wrong with the spelling, or None for an unknown mnemonic."""
+    if opcode not in _contracts:
+        entry = find_entry(mnemonic_of(opcode))
+        if entry is None:
+            return None
+        qualifiers = entry.grammar.read(opcode)
+        _contracts[opcode] = qualifiers if isinstance(qualifiers, BadSpelling) else entry.contract(qualifiers)
+    return _contracts[opcode]
+
+
+def built_in_families() -> tuple[Family, ...]:
+    """Every built-in family, each once."""
+    return tuple(_family(module) for module in dict.fromkeys(BUILT_IN.values()))
+
+
+def contract_hash(contract: Contract) -> str:
+    """The first 16 hex digits of the SHA-256 of the contract's JSON: what a verdict rests on."""
+    text = json.dumps(data(contract), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _family(module: str) -> Family:
+    family = importlib.import_module(module).FAMILY
+    if not isinstance(family, Family):
+        raise TilecheckError(f"{module}.FAMILY is a {type(family).__name__}, expected tilecheck.spec.Family")
+    return family
+
+
+def _from_entry_points(mnemonic: str) -> Entry | None:
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: (p.name, p.value)):
+        family = point.load()
+        if not isinstance(family, Family):
+            raise TilecheckError(f"entry point {point.name} = {point.value} gives a {type(family).__name__}, expected tilecheck.spec.Family")
+        entry = family.entry(mnemonic)
+        if entry is not None:
+            return entry
+    return None

@@ -1,0 +1,251 @@
+"""Expressions as people write them, parsed into terms; never evaluated as Python.
+
+Grammar, loosest first: `or`, `and`, `not`, comparisons (`== != < <= > >=`, chains allowed), `|`, `^`, `&`, `<< >>`, `+ -`,
+`* // %`, unary `-`, then integers (decimal, 0x, 0b, with _), names, parentheses and the functions min, max, select, tdiv, tmod.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tilecheck.errors import InputError
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term
+
+MAX_LENGTH = 10_000
+MAX_DEPTH = 60
+MAX_BITS = 256
+FUNCTIONS: dict[str, tuple[int, Callable[..., Term]]] = {
+    "min": (2, terms.minimum),
+    "max": (2, terms.maximum),
+    "select": (3, terms.select),
+    "tdiv": (2, terms.tdiv),
+    "tmod": (2, terms.tmod),
+}
+KEYWORDS = frozenset({"and", "or", "not", "true", "false", "True", "False"})
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*(?![A-Za-z.]))|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<op>//|<<|>>|<=|>=|==|!=|[-+*%^&|<>(),]))"
+)
+_LEVELS: tuple[dict[str, Callable[[Term, Term], Term]], ...] = (
+    {"|": terms.bit_or},
+    {"^": terms.xor},
+    {"&": terms.bit_and},
+    {"<<": terms.shl, ">>": terms.shr},
+    {"+": terms.add, "-": terms.sub},
+    {"*": terms.mul, "//": terms.floordiv, "%": terms.mod},
+)
+_COMPARISONS: dict[str, Callable[[Term, Term], Term]] = {
+    "==": terms.eq,
+    "!=": terms.ne,
+    "<": terms.lt,
+    "<=": terms.le,
+    ">": lambda a, b: terms.lt(b, a),
+    ">=": lambda a, b: terms.le(b, a),
+}
+
+
+def parse(text: str, *, truth: bool = False) -> Term:
+    """The term that `text` writes: an integer, or with `truth` a condition.
+
+    InputError names the column, what was found and what was expected.
+    """
+    return _Parser(text).whole(truth=truth)
+
+
+def is_truth(term: Term) -> bool:
+    """Whether a term is a truth value rather than an integer."""
+    return isinstance(term, bool) if isinstance(term, int) else term.is_truth
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_LENGTH:
+            raise InputError(f"an expression of {len(text)} characters; at most {MAX_LENGTH} are read")
+        self.text = text
+        self.depth = 0
+        self.tokens: list[tuple[str, str, int]] = []
+        position = 0
+        end = len(text.rstrip())
+        while position < end:
+            match = _TOKEN.match(text, position)
+            if match is None:
+                column = position + len(text[position:]) - len(text[position:].lstrip())
+                hint = self._hint(text[column])
+                raise InputError(f"column {column + 1} of {self._quoted()}: found {text[column]!r}, expected {hint}")
+            kind = str(match.lastgroup)
+            self.tokens.append((kind, match.group(kind), match.start(kind)))
+            position = match.end()
+        self.at = 0
+
+    @staticmethod
+    def _hint(character: str) -> str:
+        hints = {"/": "an integer operator (division is `//` or tdiv)", ".": "an integer", "=": "`==`", "!": "`!=` or `not`"}
+        return hints.get(character, "an integer, a name or an operator")
+
+    def _quoted(self) -> str:
+        return repr(self.text if len(self.text) <= 60 else self.text[:57] + "...")
+
+    def fail(self, expected: str) -> InputError:
+        if self.at < len(self.tokens):
+            kind, value, column = self.tokens[self.at]
+            found = f"{kind} {value[:40]!r}" if kind != "op" else repr(value)
+            return InputError(f"column {column + 1} of {self._quoted()}: found {found}, expected {expected}")
+        return InputError(f"column {len(self.text) + 1} of {self._quoted()}: found the end, expected {expected}")
+
+    def peek(self) -> str:
+        if self.at >= len(self.tokens):
+            return ""
+        kind, value, _ = self.tokens[self.at]
+        return value if kind == "op" or value in KEYWORDS else ""
+
+    def take(self, *values: str) -> str:
+        found = self.peek()
+        if found and found in values:
+            self.at += 1
+            return found
+        return ""
+
+    def whole(self, *, truth: bool) -> Term:
+        term = self.disjunction()
+        if self.at < len(self.tokens):
+            raise self.fail("an operator or the end")
+        if is_truth(term) != truth:
+            wanted, got = ("a condition", "an integer") if truth else ("an integer", "a condition")
+            raise InputError(f"{self._quoted()} is {got}, expected {wanted}")
+        return term
+
+    def disjunction(self) -> Term:
+        term = self.conjunction()
+        while self.take("or"):
+            term = terms.disj(self.truth(term), self.truth(self.conjunction()))
+        return term
+
+    def conjunction(self) -> Term:
+        term = self.negation()
+        while self.take("and"):
+            term = terms.conj(self.truth(term), self.truth(self.negation()))
+        return term
+
+    def negation(self) -> Term:
+        count = 0
+        while self.take("not"):
+            count += 1
+        term = self.comparison()
+        if count:
+            term = self.truth(term)
+            return terms.negate(term) if count % 2 else term
+        return term
+
+    def comparison(self) -> Term:
+        left = self.binary(0)
+        parts: list[Term] = []
+        while operator := self.take(*_COMPARISONS):
+            right = self.integer(self.binary(0))
+            parts.append(_COMPARISONS[operator](self.integer(left), right))
+            left = right
+        return terms.conj(*parts) if parts else left
+
+    def binary(self, level: int) -> Term:
+        if level == len(_LEVELS):
+            return self.unary()
+        term = self.binary(level + 1)
+        while operator := self.take(*_LEVELS[level]):
+            right = self.integer(self.binary(level + 1))
+            term = self.checked(_LEVELS[level][operator](self.integer(term), right))
+        return term
+
+    def unary(self) -> Term:
+        minus = 0
+        while self.take("-"):
+            minus += 1
+        self.take("+")
+        term = self.atom()
+        if minus:
+            term = self.integer(term)
+            return terms.mul(-1, term) if minus % 2 else term
+        return term
+
+    def atom(self) -> Term:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise InputError(f"{self._quoted()} nests deeper than {MAX_DEPTH} levels")
+        try:
+            return self._atom()
+        finally:
+            self.depth -= 1
+
+    def _atom(self) -> Term:
+        if self.take("("):
+            term = self.disjunction()
+            self.close()
+            return term
+        if word := self.take("true", "True", "false", "False"):
+            return word.lower() == "true"
+        if self.at >= len(self.tokens):
+            raise self.fail("an integer, a name or `(`")
+        kind, value, _ = self.tokens[self.at]
+        if kind == "number":
+            return self.number(value)
+        if kind == "name" and value not in KEYWORDS:
+            self.at += 1
+            if self.peek() == "(":
+                return self.call(value)
+            return terms.var(value) if value != "elected" else terms.eq(terms.var("laneid"), terms.var(terms.ELECTED))
+        raise self.fail("an integer, a name or `(`")
+
+    def number(self, value: str) -> Term:
+        if len(value) > 100:
+            raise self.fail(f"an integer of at most {MAX_BITS} bits")
+        try:
+            number = int(value, 0) if value[:2].lower() in {"0x", "0b"} else int(value)
+        except ValueError:
+            raise self.fail("an integer") from None
+        self.at += 1
+        return self.checked(number)
+
+    def call(self, name: str) -> Term:
+        if name not in FUNCTIONS:
+            self.at -= 1
+            raise self.fail(f"one of the functions {', '.join(FUNCTIONS)}")
+        count, function = FUNCTIONS[name]
+        self.take("(")
+        args = [self.disjunction()]
+        while self.take(","):
+            args.append(self.disjunction())
+        self.close()
+        if len(args) != count and not (name in {"min", "max"} and len(args) > count):
+            raise InputError(f"{self._quoted()}: {name} takes {count} arguments, found {len(args)}")
+        if name == "select":
+            return terms.select(self.truth(args[0]), self.integer(args[1]), self.integer(args[2]))
+        result = self.integer(args[0])
+        for arg in args[1:]:
+            result = function(result, self.integer(arg))
+        return result
+
+    def close(self) -> None:
+        if not self.take(")"):
+            raise self.fail("`)`")
+
+    def truth(self, term: Term) -> Term:
+        if not is_truth(term):
+            raise InputError(f"{self._quoted()}: {_short(term)} is an integer, expected a condition")
+        return term
+
+    def integer(self, term: Term) -> Term:
+        if is_truth(term):
+            raise InputError(f"{self._quoted()}: {_short(term)} is a condition, expected an integer")
+        return term
+
+    def checked(self, term: Term) -> Term:
+        if isinstance(term, int) and term.bit_length() > MAX_BITS:
+            raise InputError(f"{self._quoted()}: an integer of {term.bit_length()} bits; at most {MAX_BITS} are read")
+        return term
+
+
+def _short(term: Term) -> str:
+    text = str(term)
+    return text if len(text) <= 40 else text[:37] + "..."
