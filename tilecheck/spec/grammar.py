@@ -81,6 +81,7 @@ class BadSpelling:
     qualifier: str
     why: str
     nearest: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Grammar:
         tokens = opcode.split(".")[1:]
         result = self._read(tokens)
         if isinstance(result, BadSpelling):
-            return BadSpelling(result.qualifier, result.why, self._nearest(opcode, tokens))
+            return BadSpelling(result.qualifier, result.why, self._nearest(opcode, tokens), self.source)
         return result
 
     def arch_floor(self, qualifiers: Mapping[str, str]) -> str:

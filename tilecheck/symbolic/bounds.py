@@ -48,6 +48,8 @@ def _node(node: Expr, args: list[Interval], ranges: Mapping[str, Interval]) -> I
         values: tuple[int, ...] = node.args[1]  # type: ignore[assignment]
         return min(values), max(values)
     (a0, a1), (b0, b1) = args
+    if op == "-":
+        return a0 - b1, a1 - b0
     if op == "*":
         corners = (a0 * b0, a0 * b1, a1 * b0, a1 * b1)
         return min(corners), max(corners)

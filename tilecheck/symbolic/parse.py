@@ -11,18 +11,14 @@ from collections.abc import Callable
 
 from tilecheck.errors import InputError
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.terms import Expr, Term
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 60
+MAX_TOKENS = 400
 MAX_BITS = 256
-FUNCTIONS: dict[str, tuple[int, Callable[..., Term]]] = {
-    "min": (2, terms.minimum),
-    "max": (2, terms.maximum),
-    "select": (3, terms.select),
-    "tdiv": (2, terms.tdiv),
-    "tmod": (2, terms.tmod),
-}
+FUNCTIONS = {"min": 2, "max": 2, "select": 3, "tdiv": 2, "tmod": 2}
+"""The functions of the language and how many arguments they take (min and max: at least)."""
 KEYWORDS = frozenset({"and", "or", "not", "true", "false", "True", "False"})
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -30,21 +26,14 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*(?![A-Za-z.]))|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<op>//|<<|>>|<=|>=|==|!=|[-+*%^&|<>(),]))"
 )
-_LEVELS: tuple[dict[str, Callable[[Term, Term], Term]], ...] = (
-    {"|": terms.bit_or},
-    {"^": terms.xor},
-    {"&": terms.bit_and},
-    {"<<": terms.shl, ">>": terms.shr},
-    {"+": terms.add, "-": terms.sub},
-    {"*": terms.mul, "//": terms.floordiv, "%": terms.mod},
-)
+_LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "//", "%"))
 _COMPARISONS: dict[str, Callable[[Term, Term], Term]] = {
-    "==": terms.eq,
-    "!=": terms.ne,
-    "<": terms.lt,
-    "<=": terms.le,
-    ">": lambda a, b: terms.lt(b, a),
-    ">=": lambda a, b: terms.le(b, a),
+    "==": lambda a, b: raw("==", a, b),
+    "!=": lambda a, b: terms.negate(raw("==", a, b)),
+    "<": lambda a, b: raw("<", a, b),
+    "<=": lambda a, b: raw("<=", a, b),
+    ">": lambda a, b: raw("<", b, a),
+    ">=": lambda a, b: raw("<=", b, a),
 }
 
 
@@ -54,6 +43,11 @@ def parse(text: str, *, truth: bool = False) -> Term:
     InputError names the column, what was found and what was expected.
     """
     return _Parser(text).whole(truth=truth)
+
+
+def raw(operator: str, a: Term, b: Term) -> Term:
+    """The node as written; only two constants fold."""
+    return terms.build(operator, (a, b)) if isinstance(a, int) and isinstance(b, int) else Expr(operator, (a, b))
 
 
 def is_truth(term: Term) -> bool:
@@ -79,6 +73,8 @@ class _Parser:
             kind = str(match.lastgroup)
             self.tokens.append((kind, match.group(kind), match.start(kind)))
             position = match.end()
+            if len(self.tokens) > MAX_TOKENS:
+                raise InputError(f"{self._quoted()} has more than {MAX_TOKENS} words and signs")
         self.at = 0
 
     @staticmethod
@@ -121,13 +117,13 @@ class _Parser:
     def disjunction(self) -> Term:
         term = self.conjunction()
         while self.take("or"):
-            term = terms.disj(self.truth(term), self.truth(self.conjunction()))
+            term = raw("or", self.truth(term), self.truth(self.conjunction()))
         return term
 
     def conjunction(self) -> Term:
         term = self.negation()
         while self.take("and"):
-            term = terms.conj(self.truth(term), self.truth(self.negation()))
+            term = raw("and", self.truth(term), self.truth(self.negation()))
         return term
 
     def negation(self) -> Term:
@@ -155,7 +151,7 @@ class _Parser:
         term = self.binary(level + 1)
         while operator := self.take(*_LEVELS[level]):
             right = self.integer(self.binary(level + 1))
-            term = self.checked(_LEVELS[level][operator](self.integer(term), right))
+            term = self.checked(raw(operator, self.integer(term), right))
         return term
 
     def unary(self) -> Term:
@@ -166,7 +162,7 @@ class _Parser:
         term = self.atom()
         if minus:
             term = self.integer(term)
-            return terms.mul(-1, term) if minus % 2 else term
+            return raw("*", -1, term) if minus % 2 else term
         return term
 
     def atom(self) -> Term:
@@ -211,7 +207,7 @@ class _Parser:
         if name not in FUNCTIONS:
             self.at -= 1
             raise self.fail(f"one of the functions {', '.join(FUNCTIONS)}")
-        count, function = FUNCTIONS[name]
+        count = FUNCTIONS[name]
         self.take("(")
         args = [self.disjunction()]
         while self.take(","):
@@ -220,10 +216,11 @@ class _Parser:
         if len(args) != count and not (name in {"min", "max"} and len(args) > count):
             raise InputError(f"{self._quoted()}: {name} takes {count} arguments, found {len(args)}")
         if name == "select":
-            return terms.select(self.truth(args[0]), self.integer(args[1]), self.integer(args[2]))
+            condition, then, otherwise = self.truth(args[0]), self.integer(args[1]), self.integer(args[2])
+            return terms.select(condition, then, otherwise) if isinstance(condition, bool) else Expr("select", (condition, then, otherwise))
         result = self.integer(args[0])
         for arg in args[1:]:
-            result = function(result, self.integer(arg))
+            result = raw(name, result, self.integer(arg))
         return result
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, eq, var
 
-_LEVEL = {"or": 1, "and": 2, "not": 3, "==": 4, "<": 4, "<=": 4, "!=": 4, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "*": 10, "//": 10, "%": 10}
+_LEVEL = {"or": 1, "and": 2, "not": 3, "==": 4, "<": 4, "<=": 4, "!=": 4, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "//": 10, "%": 10}
 _ELECTED = eq(var("laneid"), var(ELECTED))
 
 
@@ -34,17 +34,6 @@ def _show(term: object, level: int) -> str:
             text, own = f"{_show(inner.args[0], 5)} != {_show(inner.args[1], 5)}", 4
         else:
             text, own = f"not {_show(inner, 3)}", 3
-    elif op == "+":
-        own = _LEVEL["+"]
-        text = ""
-        for k, arg in enumerate(args):
-            minus, part = _signed(arg)
-            if k == 0:
-                text = f"-{part}" if minus else part
-            else:
-                text += f" - {part}" if minus else f" + {part}"
-        if text.startswith("-") and level > own:
-            return f"({text})"
     elif op == "*" and args[0] == -1:
         own = _LEVEL["*"]
         text = f"-{_show(args[1], own + 1)}"
@@ -54,13 +43,3 @@ def _show(term: object, level: int) -> str:
         associative = op in {"and", "or"}
         text = joiner.join(_show(arg, own + (1 if k or own == 4 or associative else 0)) for k, arg in enumerate(args))
     return f"({text})" if level > own else text
-
-
-def _signed(term: object) -> tuple[bool, str]:
-    if isinstance(term, int) and term < 0:
-        return True, str(-term)
-    if isinstance(term, Expr) and term.op == "*" and isinstance(term.args[0], int) and term.args[0] < 0:
-        factor = -term.args[0]
-        rest = _show(term.args[1], _LEVEL["*"] + 1)
-        return True, rest if factor == 1 else f"{factor}*{rest}"
-    return False, _show(term, _LEVEL["+"] + (1 if not isinstance(term, Expr) or term.op != "*" else 0))

@@ -1,6 +1,7 @@
 """Integer and truth terms: immutable trees over named variables, built by constructors that fold what is constant.
 
-A `Term` is a Python int, a Python bool or an `Expr`. Integers are unbounded; `//` and `%` floor, `tdiv` and `tmod` truncate;
+A `Term` is a Python int, a Python bool or an `Expr`. Python operators on terms, and the parser, keep what was written (`raw`: nothing is
+folded or reordered, so that intermediate results can be checked); the functions of this module fold. `normal` folds a raw term. Integers are unbounded; `//` and `%` floor, `tdiv` and `tmod` truncate;
 `^ & | << >>` act on two's complement of unbounded width, as in Python. Divisors and shift amounts that may be 0 or negative
 are the business of `index.range`: see `definedness`.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-INT_OPS = frozenset({"+", "*", "//", "%", "tdiv", "tmod", "^", "&", "|", "<<", ">>", "min", "max", "select", "table"})
+INT_OPS = frozenset({"+", "-", "*", "//", "%", "tdiv", "tmod", "^", "&", "|", "<<", ">>", "min", "max", "select", "table"})
 BOOL_OPS = frozenset({"==", "<", "<=", "and", "or", "not", "true_in"})
 
 
@@ -61,85 +62,83 @@ class Expr:
         """Whether this is a truth term (a comparison, and/or/not)."""
         return self.op in BOOL_OPS
 
-    def __add__(self, other: Term) -> Term:
-        return add(self, other)
+    def __add__(self, other: Term) -> Expr:
+        return Expr("+", (self, other))
 
-    def __radd__(self, other: Term) -> Term:
-        return add(other, self)
+    def __radd__(self, other: Term) -> Expr:
+        return Expr("+", (other, self))
 
-    def __sub__(self, other: Term) -> Term:
-        return sub(self, other)
+    def __sub__(self, other: Term) -> Expr:
+        return Expr("-", (self, other))
 
-    def __rsub__(self, other: Term) -> Term:
-        return sub(other, self)
+    def __rsub__(self, other: Term) -> Expr:
+        return Expr("-", (other, self))
 
-    def __neg__(self) -> Term:
-        return mul(-1, self)
+    def __neg__(self) -> Expr:
+        return Expr("*", (-1, self))
 
-    def __mul__(self, other: Term) -> Term:
-        return mul(self, other)
+    def __mul__(self, other: Term) -> Expr:
+        return Expr("*", (self, other))
 
-    def __rmul__(self, other: Term) -> Term:
-        return mul(other, self)
+    def __rmul__(self, other: Term) -> Expr:
+        return Expr("*", (other, self))
 
-    def __floordiv__(self, other: Term) -> Term:
-        return floordiv(self, other)
+    def __floordiv__(self, other: Term) -> Expr:
+        return Expr("//", (self, other))
 
-    def __rfloordiv__(self, other: Term) -> Term:
-        return floordiv(other, self)
+    def __rfloordiv__(self, other: Term) -> Expr:
+        return Expr("//", (other, self))
 
-    def __mod__(self, other: Term) -> Term:
-        return mod(self, other)
+    def __mod__(self, other: Term) -> Expr:
+        return Expr("%", (self, other))
 
-    def __rmod__(self, other: Term) -> Term:
-        return mod(other, self)
+    def __rmod__(self, other: Term) -> Expr:
+        return Expr("%", (other, self))
 
-    def __xor__(self, other: Term) -> Term:
-        return xor(self, other)
+    def __xor__(self, other: Term) -> Expr:
+        return Expr("^", (self, other))
 
-    def __rxor__(self, other: Term) -> Term:
-        return xor(other, self)
+    def __rxor__(self, other: Term) -> Expr:
+        return Expr("^", (other, self))
 
-    def __and__(self, other: Term) -> Term:
-        return conj(self, other) if self.is_truth else bit_and(self, other)
+    def __and__(self, other: Term) -> Expr:
+        return Expr("and" if self.is_truth else "&", (self, other))
 
-    def __rand__(self, other: Term) -> Term:
-        return conj(other, self) if self.is_truth else bit_and(other, self)
+    def __rand__(self, other: Term) -> Expr:
+        return Expr("and" if self.is_truth else "&", (other, self))
 
-    def __or__(self, other: Term) -> Term:
-        return disj(self, other) if self.is_truth else bit_or(self, other)
+    def __or__(self, other: Term) -> Expr:
+        return Expr("or" if self.is_truth else "|", (self, other))
 
-    def __ror__(self, other: Term) -> Term:
-        return disj(other, self) if self.is_truth else bit_or(other, self)
+    def __ror__(self, other: Term) -> Expr:
+        return Expr("or" if self.is_truth else "|", (other, self))
 
-    def __invert__(self) -> Term:
-        if self.is_truth:
-            return negate(self)
-        return sub(-1, self)
+    def __invert__(self) -> Expr:
+        return Expr("not", (self,)) if self.is_truth else Expr("-", (-1, self))
 
-    def __lshift__(self, other: Term) -> Term:
-        return shl(self, other)
+    def __lshift__(self, other: Term) -> Expr:
+        return Expr("<<", (self, other))
 
-    def __rlshift__(self, other: Term) -> Term:
-        return shl(other, self)
+    def __rlshift__(self, other: Term) -> Expr:
+        return Expr("<<", (other, self))
 
-    def __rshift__(self, other: Term) -> Term:
-        return shr(self, other)
+    def __rshift__(self, other: Term) -> Expr:
+        return Expr(">>", (self, other))
 
-    def __rrshift__(self, other: Term) -> Term:
-        return shr(other, self)
+    def __rrshift__(self, other: Term) -> Expr:
+        return Expr(">>", (other, self))
 
-    def __lt__(self, other: Term) -> Term:
-        return lt(self, other)
+    def __lt__(self, other: Term) -> Expr:
+        return Expr("<", (self, other))
 
-    def __le__(self, other: Term) -> Term:
-        return le(self, other)
+    def __le__(self, other: Term) -> Expr:
+        return Expr("<=", (self, other))
 
-    def __gt__(self, other: Term) -> Term:
-        return lt(other, self)
+    def __gt__(self, other: Term) -> Expr:
+        return Expr("<", (other, self))
 
-    def __ge__(self, other: Term) -> Term:
-        return le(other, self)
+    def __ge__(self, other: Term) -> Expr:
+        return Expr("<=", (other, self))
 
 
 Term = int | Expr  # bool is an int: truth constants are True and False
@@ -430,6 +429,7 @@ def build(op: str, args: tuple[Term, ...]) -> Term:
 
 BUILDERS: dict[str, Callable[..., Term]] = {
     "+": add,
+    "-": sub,
     "*": mul,
     "//": floordiv,
     "%": mod,
@@ -452,8 +452,13 @@ BUILDERS: dict[str, Callable[..., Term]] = {
 }
 
 
+def normal(term: Term) -> Term:
+    """The term folded: constants gathered, sums flattened, no `-` nodes."""
+    return substitute(term, {})
+
+
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:
-    """The term with variables replaced, folded again."""
+    """The term with variables replaced, folded."""
     memo: dict[Expr, Term] = {}
 
     def walk(node: Term) -> Term:
@@ -473,6 +478,22 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
         return result
 
     return walk(term)
+
+
+def replace(term: Term, values: Mapping[str, Term]) -> Term:
+    """The term with variables replaced and nothing else changed, except that operations on constants alone fold."""
+    if not isinstance(term, Expr):
+        return term
+    if term.op == "var":
+        return values.get(str(term.args[0]), term)
+    if not variables(term) & values.keys():
+        return term
+    args = tuple(replace(arg, values) if isinstance(arg, int | Expr) else arg for arg in term.args)
+    if term.op not in {"table", "true_in"} and all(isinstance(arg, int) for arg in args):
+        return build(term.op, args)  # type: ignore[arg-type]
+    if term.op == "select" and isinstance(args[0], bool):
+        return args[1] if args[0] else args[2]  # type: ignore[return-value]
+    return Expr(term.op, args)
 
 
 def evaluate(term: Term, values: Mapping[str, int]) -> int:
@@ -496,6 +517,8 @@ def evaluate(term: Term, values: Mapping[str, int]) -> int:
     if op == "not":
         return not numbers[0]
     a, b = numbers
+    if op == "-":
+        return a - b
     if op == "*":
         return a * b
     if op == "min":

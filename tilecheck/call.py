@@ -1,0 +1,336 @@
+"""A call: one opcode applied to views under a scope, a launch, a guard and facts about symbols. Plain immutable data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tilecheck.errors import InputError
+from tilecheck.layout.axes import AXES
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.parse import FUNCTIONS, KEYWORDS, NAME, is_truth, parse
+from tilecheck.symbolic.terms import Expr, Term
+
+if TYPE_CHECKING:
+    from tilecheck.layout.view import Tensor, View
+
+SCOPES = ("thread", "warp", "warpgroup", "cta", "cluster")
+INDEX_DTYPES: dict[str, tuple[int, int]] = {
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+}
+VARIES = ("grid", "cluster", "cta", "warp", "thread")
+DEFAULT_BLOCK = {"thread": 1, "warp": 32, "warpgroup": 128}
+MAX_THREADS = 1024
+MAX_CLUSTER = 16
+RESERVED = frozenset({*AXES, *FUNCTIONS, *KEYWORDS, "elected"}) - {"m"}
+COORDINATES = frozenset({*AXES, terms.ELECTED}) - {"m", "TLane", "TCol"}
+"""The hardware coordinates that an expression may name."""
+
+Value = None | bool | int | str | Expr | tuple["Value", ...]
+"""A parameter: a term, a word, or a (nested) tuple of them."""
+
+
+class Symbol(Expr):
+    """A variable with declared facts; in terms it is the plain variable of that name."""
+
+    __slots__ = ("max", "min", "multiple_of", "name", "varies")
+
+    name: str
+    min: int | None
+    max: int | None
+    multiple_of: int
+    varies: str
+
+    def __init__(self, name: str, min: int | None, max: int | None, multiple_of: int, varies: str) -> None:  # noqa: A002 (the DESIGN's names)
+        super().__init__("var", (name,))
+        for key, value in (("name", name), ("min", min), ("max", max), ("multiple_of", multiple_of), ("varies", varies)):
+            object.__setattr__(self, key, value)
+
+    def __reduce__(self) -> tuple[type[Symbol], tuple[object, ...]]:  # type: ignore[override]
+        return (Symbol, (self.name, self.min, self.max, self.multiple_of, self.varies))
+
+    __hash__ = Expr.__hash__
+    __eq__ = Expr.__eq__
+
+    def facts(self) -> tuple[int | None, int | None, int, str]:
+        """(min, max, multiple_of, varies)."""
+        return self.min, self.max, self.multiple_of, self.varies
+
+    def to_json(self) -> dict[str, object]:
+        """The declaration in the call document."""
+        document: dict[str, object] = {"name": self.name}
+        if self.min is not None:
+            document["min"] = self.min
+        if self.max is not None:
+            document["max"] = self.max
+        if self.multiple_of != 1:
+            document["multiple_of"] = self.multiple_of
+        if self.varies != "grid":
+            document["varies"] = self.varies
+        return document
+
+
+def symbol(
+    name: str,
+    *,
+    min: int | None = None,  # noqa: A002 (the DESIGN's names)
+    max: int | None = None,  # noqa: A002
+    multiple_of: int = 1,
+    varies: str = "grid",
+) -> Symbol:
+    """A symbol with facts: `min <= n <= max`, `n % multiple_of == 0`, one value for each grid, cluster, cta, warp or thread.
+
+    InputError: a name that is no identifier, or that an axis, a function or a word of the expression language has.
+    """
+    if not NAME.match(name):
+        raise InputError(f"a symbol is named {name[:40]!r}, expected an identifier")
+    if name in RESERVED:
+        raise InputError(f"a symbol is named {name!r}, which an axis, a function or a word of the expression language has")
+    if multiple_of < 1:
+        raise InputError(f"symbol {name}: multiple_of is {multiple_of}, expected a positive integer")
+    if varies not in VARIES:
+        raise InputError(f"symbol {name}: varies is {varies!r}, expected one of {', '.join(VARIES)}")
+    return Symbol(name, min, max, multiple_of, varies)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The launch: threads of a block (x, y, z; trailing ones may be left out) and CTAs of a cluster (x, y, z), or None."""
+
+    block: tuple[int, ...]
+    cluster: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        limits = (1024, 1024, 64)
+        if not 1 <= len(self.block) <= 3 or any(not 1 <= n <= limit for n, limit in zip(self.block, limits, strict=False)):
+            raise InputError(f"block is {list(self.block)}, expected 1 to 3 extents of at most 1024, 1024 and 64", path=".block")
+        if self.threads > MAX_THREADS:
+            raise InputError(f"block {list(self.block)} has {self.threads} threads, at most {MAX_THREADS} are possible", path=".block")
+        if self.cluster is not None:
+            if not 1 <= len(self.cluster) <= 3 or any(n < 1 for n in self.cluster):
+                raise InputError(f"cluster is {list(self.cluster)}, expected 1 to 3 positive extents", path=".cluster")
+            if self.ctas > MAX_CLUSTER:
+                raise InputError(f"cluster {list(self.cluster)} has {self.ctas} CTAs, at most {MAX_CLUSTER} are possible", path=".cluster")
+
+    @property
+    def threads(self) -> int:
+        """The threads of one block."""
+        total = 1
+        for extent in self.block:
+            total *= extent
+        return total
+
+    @property
+    def ctas(self) -> int:
+        """The CTAs of one cluster (1 without one)."""
+        total = 1
+        for extent in self.cluster or ():
+            total *= extent
+        return total
+
+    @property
+    def warps(self) -> int:
+        """The warps of one block, a partial last one included."""
+        return -(-self.threads // 32)
+
+    def cluster_axes(self) -> tuple[tuple[str, int], ...]:
+        """The declared cluster axes z, y, x as (axis, extent): trailing extents of 1 are undeclared, x always counts."""
+        extents = list(self.cluster or ())
+        while len(extents) > 1 and extents[-1] == 1:
+            extents.pop()
+        return tuple(reversed(list(zip(("cbx", "cby", "cbz"), extents, strict=False))))
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar operand: a name and a number or term."""
+
+    name: str
+    value: Term | float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One opcode applied to operands in PTX order (destination first). See `apply`."""
+
+    opcode: str
+    operands: tuple[View | Scalar, ...]
+    scope: str
+    launch: Launch
+    guard: Term = True
+    symbols: tuple[Symbol, ...] = ()
+    assume: tuple[Term, ...] = ()
+    parameters: tuple[tuple[str, Value], ...] = ()
+    index_dtype: str = "int64"
+    arch: str | None = None
+    id: str = ""
+
+    def parameter(self, name: str) -> Value:
+        """The value of a parameter, None where it is not given."""
+        return dict(self.parameters).get(name)
+
+    @property
+    def pred(self) -> Term:
+        """The predicate: a condition, true where none is given."""
+        value = self.parameter("pred")
+        if value is None:
+            return True
+        if isinstance(value, str):
+            return parse(value, truth=True)
+        return value if isinstance(value, Expr | bool) else terms.ne(value, 0) if isinstance(value, int) else True
+
+    def substitute(self, **values: int | Expr) -> Call:
+        """The call with symbols replaced everywhere: operands, guard, assumptions and parameters; replaced symbols are no longer declared."""
+        from tilecheck.layout.view import View
+
+        replace: Mapping[str, Term] = values
+
+        def term(value: Term) -> Term:
+            return terms.replace(value, replace)
+
+        def parameter(value: Value) -> Value:
+            if isinstance(value, tuple):
+                return tuple(parameter(item) for item in value)
+            return term(value) if isinstance(value, Expr) else value
+
+        operands = tuple(o.map_terms(term) if isinstance(o, View) else Scalar(o.name, o.value if isinstance(o.value, float) else term(o.value)) for o in self.operands)
+        parts: list[Term] = [term(a) for a in self.assume]
+        parts.extend(_range_facts(s, term(s)) for s in self.symbols if s.name in replace)
+        changed = dataclasses.replace(
+            self,
+            operands=operands,
+            guard=term(self.guard),
+            assume=tuple(a for a in parts if a is not True),
+            parameters=tuple((k, parameter(v)) for k, v in self.parameters),
+            symbols=tuple(s for s in self.symbols if s.name not in replace),
+        )
+        new = [s for s in collect_symbols(v for v in values.values() if isinstance(v, Expr)) if s not in changed.symbols]
+        return dataclasses.replace(changed, symbols=(*changed.symbols, *new))
+
+    def to_json(self) -> dict[str, object]:
+        """The call document (schema tilecheck/call@1); reading it back gives an equal call."""
+        from tilecheck.document import call_to_json
+
+        return call_to_json(self)
+
+
+def _range_facts(declared: Symbol, value: Term) -> Term:
+    parts: list[Term] = []
+    if declared.min is not None:
+        parts.append(terms.le(declared.min, value))
+    if declared.max is not None:
+        parts.append(terms.le(value, declared.max))
+    if declared.multiple_of != 1:
+        parts.append(terms.eq(terms.mod(value, declared.multiple_of), 0))
+    return terms.conj(*parts)
+
+
+def collect_symbols(values: Iterable[object]) -> list[Symbol]:
+    """The declared symbols in terms (and tuples of terms), each once, in order of appearance; InputError when two of one name differ."""
+    found: dict[str, Symbol] = {}
+    todo = list(values)
+    while todo:
+        value = todo.pop(0)
+        if isinstance(value, tuple | list):
+            todo = [*value, *todo]  # type: ignore[reportUnknownVariableType]
+        elif isinstance(value, Symbol):
+            known = found.setdefault(value.name, value)
+            if known.facts() != value.facts():
+                raise InputError(f"two symbols named {value.name!r} with different facts in one call")
+        elif isinstance(value, Expr):
+            todo = [*terms.children(value), *todo]
+    return list(found.values())
+
+
+def as_term(value: object, *, truth: bool) -> Term:
+    """A term from an int, a bool, a term or text; InputError where it is a condition and an integer was expected, or the reverse."""
+    if isinstance(value, str):
+        return parse(value, truth=truth)
+    if isinstance(value, int | Expr):
+        if is_truth(value) != truth:
+            wanted, got = ("a condition", "an integer") if truth else ("an integer", "a condition")
+            raise InputError(f"found {got} ({value}), expected {wanted}")
+        return value
+    raise InputError(f"found a {type(value).__name__}, expected {'a condition' if truth else 'an integer'}")
+
+
+def apply(
+    opcode: str,
+    *operands: View | Tensor | Scalar,
+    scope: str,
+    launch: Launch | None = None,
+    guard: object = True,
+    assume: Sequence[object] = (),
+    symbols: Sequence[Symbol] = (),
+    index_dtype: str = "int64",
+    arch: str | None = None,
+    id: str = "",  # noqa: A002 (the document's name)
+    **parameters: object,
+) -> Call:
+    """The call `opcode` on `operands` (PTX order, destination first); checks nothing yet but that the pieces fit together.
+
+    guard, assume: conditions (terms or text). symbols: declarations of names that text uses, or an order of declaration.
+    Symbols used as terms declare themselves. InputError: an unknown scope or index_dtype, an undeclared name.
+    """
+    from tilecheck.layout.view import View
+
+    if scope not in SCOPES:
+        raise InputError(f"scope is {scope!r}, expected one of {', '.join(SCOPES)}")
+    if index_dtype not in INDEX_DTYPES:
+        raise InputError(f"index_dtype is {index_dtype!r}, expected one of {', '.join(INDEX_DTYPES)}")
+    views = tuple(o if isinstance(o, View | Scalar) else View(o) for o in operands)
+    values = {name: _freeze(value) for name, value in parameters.items()}
+    if isinstance(values.get("pred"), str):
+        values["pred"] = parse(str(values["pred"]), truth=True)
+    condition = as_term(guard, truth=True)
+    assumed = tuple(as_term(a, truth=True) for a in assume)
+    used: list[object] = [*symbols]
+    for operand in views:
+        used.extend(operand.terms() if isinstance(operand, View) else (operand.value,))
+    used.extend((condition, *assumed, *values.values()))
+    call = Call(
+        opcode, views, scope, launch or default_launch(scope), condition, tuple(collect_symbols(used)), assumed, tuple(values.items()),
+        index_dtype, arch, id,
+    )
+    require_declared(call)
+    return call
+
+
+def default_launch(scope: str) -> Launch:
+    """One instance of the scope: 1, 32 or 128 threads; InputError at cta and cluster scope."""
+    if scope not in DEFAULT_BLOCK:
+        raise InputError(f"scope {scope} needs a launch")
+    return Launch((DEFAULT_BLOCK[scope],))
+
+
+def require_declared(call: Call) -> None:
+    """InputError when an expression names something that is neither a declared symbol nor a hardware coordinate."""
+    from tilecheck.layout.view import View
+
+    known = {s.name for s in call.symbols} | COORDINATES
+    places: list[tuple[str, object]] = [("guard", call.guard), *((f"assume[{k}]", a) for k, a in enumerate(call.assume))]
+    for k, operand in enumerate(call.operands):
+        values: Iterable[object] = operand.terms() if isinstance(operand, View) else (operand.value,)
+        places.extend((f"operands[{k}]", value) for value in values)
+    places.extend((f"parameters.{name}", value) for name, value in call.parameters)
+    for place, value in places:
+        for name in sorted(_names(value) - known):
+            raise InputError(f"{name!r} is not a declared symbol", path=f".{place}")
+
+
+def _names(value: object) -> frozenset[str]:
+    if isinstance(value, tuple):
+        return frozenset().union(*(_names(item) for item in value)) if value else frozenset()  # type: ignore[reportUnknownVariableType]
+    return terms.variables(value) if isinstance(value, Expr) else frozenset()
+
+
+def _freeze(value: object) -> Value:
+    if value is None or isinstance(value, bool | int | str | Expr):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(_freeze(item) for item in value)  # type: ignore[reportUnknownVariableType]
+    raise InputError(f"a parameter is a {type(value).__name__}, expected a number, a word, a term or a list")

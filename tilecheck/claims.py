@@ -1,0 +1,270 @@
+"""Check files: Python files whose functions, marked `@claim`, return calls and say what their verdict must be.
+
+    @claim
+    def rows_of_sixteen_bytes(): return apply("ld.global.v4.b32", registers, view, scope="thread")
+
+    @claim(refuted="src.aligned")
+    def rows_off_by_one(): return apply(...)
+
+A claim that comes out otherwise than it says fails the run.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from tilecheck.errors import InputError
+
+if TYPE_CHECKING:
+    from tilecheck.call import Call
+    from tilecheck.prove.verdict import Verdict
+
+_F = TypeVar("_F", bound=Callable[[], object])
+
+MAX_CALLS = 100_000
+"""The most calls one claim may return; a generator without end stops here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a verdict must be: its status, a clause that must fail, a hazard that must be listed."""
+
+    status: str
+    clause: str | None = None
+    hazard: str | None = None
+
+    def met_by(self, verdict: Verdict) -> bool:
+        """Status equal; a refuted call by the named clause (equal, or ending in `.` + it); the named hazard among the hazards."""
+        if verdict.status != self.status:
+            return False
+        if self.clause is not None and self.status == "refuted" and not any(same_clause(c.id, self.clause) for c in verdict.failing):
+            return False
+        return self.hazard is None or any(h.id == self.hazard for h in verdict.hazards)
+
+    def __str__(self) -> str:
+        by = f" by {self.clause}" if self.clause is not None and self.status == "refuted" else ""
+        return f"{self.status}{by}" + (f" with the hazard {self.hazard}" if self.hazard is not None else "")
+
+
+def same_clause(clause: str, named: str) -> bool:
+    """Whether a clause id is the one named: `src.aligned` is `src.aligned` and `aligned`."""
+    return clause == named or clause.endswith("." + named)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One function of a check file, and what it claims."""
+
+    name: str
+    function: Callable[[], object]
+    expectation: Expectation
+    path: str
+    line: int
+
+    @property
+    def title(self) -> str:
+        """`file.py::name`."""
+        return f"{self.path}::{self.name}"
+
+    def calls(self) -> list[Call]:
+        """The calls the function returns: one, or each of a list or generator. InputError names the line where it goes wrong."""
+        from tilecheck.call import Call
+
+        with beside(self.path), _errors_of(self.path, self.line, f"the claim {self.name}"):
+            result = self.function()
+            if isinstance(result, Call):
+                return [result]
+            if not isinstance(result, Iterable) or isinstance(result, str | bytes | dict):
+                raise self.error(f"returned a {type(result).__name__}, expected a call or a list of calls")
+            return self._each(result)  # type: ignore[reportUnknownArgumentType]
+
+    def _each(self, result: Iterable[object]) -> list[Call]:
+        from tilecheck.call import Call
+
+        calls: list[Call] = []
+        for item in result:
+            if not isinstance(item, Call):
+                raise self.error(f"returned a {type(item).__name__} as item {len(calls)}, expected a call")
+            if len(calls) == MAX_CALLS:
+                raise self.error(f"returned more than {MAX_CALLS} calls")
+            calls.append(item)
+        if not calls:
+            raise self.error("returned no call, expected at least one")
+        return calls
+
+    def error(self, what: str) -> InputError:
+        """An InputError at the claim's line."""
+        return InputError(f"the claim {self.name} {what}", where=f"{self.path}:{self.line}")
+
+
+_collecting: ContextVar[tuple[str, list[Claim]] | None] = ContextVar("collecting", default=None)
+
+
+@overload
+def claim(function: _F, /) -> _F: ...
+@overload
+def claim(
+    *, refuted: str | None = None, vacuous: bool = False, unproved: bool = False, error: bool = False, hazard: str | None = None
+) -> Callable[[_F], _F]: ...
+def claim(
+    function: _F | None = None, /, *, refuted: str | None = None, vacuous: bool = False, unproved: bool = False, error: bool = False,
+    hazard: str | None = None,
+) -> _F | Callable[[_F], _F]:
+    """Marks a function of a check file: the call (or every call) that it returns must be proved, or what the one keyword says.
+
+    refuted: the clause that must fail. hazard: one that must be listed beside the verdict.
+    The function stays as it is; outside a check file the mark does nothing.
+    """
+    statuses = [name for name, given in (("refuted", refuted is not None), ("vacuous", vacuous), ("unproved", unproved), ("error", error)) if given]
+    if len(statuses) > 1:
+        raise InputError(f"a claim says {' and '.join(statuses)}, expected one of them")
+    if refuted is not None and not (isinstance(refuted, str) and refuted):  # type: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"refuted is {refuted!r}, expected the id of a clause")
+    expectation = Expectation(statuses[0] if statuses else "proved", refuted, hazard)
+
+    def mark(function: _F) -> _F:
+        collecting = _collecting.get()
+        if collecting is not None and function.__module__ == collecting[0]:
+            code = getattr(function, "__code__", None)
+            path, line = collecting_path(), getattr(code, "co_firstlineno", 1)
+            collecting[1].append(Claim(getattr(function, "__name__", "?"), function, expectation, path, line))
+        return function
+
+    return mark if function is None else mark(function)
+
+
+_path: ContextVar[str] = ContextVar("path", default="")
+
+
+def collecting_path() -> str:
+    """The check file that is being imported, as it was named."""
+    return _path.get()
+
+
+def has_claims(path: str | Path) -> bool:
+    """Whether a Python file marks a function with `claim`, found without running it; False where it is no Python that can be read."""
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    names = {"claim"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tilecheck":
+            names.update(alias.asname for alias in node.names if alias.name == "claim" and alias.asname)
+    return any(
+        _decorator_name(decorator) in names
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for decorator in node.decorator_list
+    )
+
+
+def _decorator_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def collect(path: str | Path) -> list[Claim]:
+    """The claims of a check file in the order they are written; InputError where it cannot be imported, has none, or has one name twice."""
+    shown = str(path)
+    absolute = os.path.realpath(shown)
+    name = f"tilecheck_check_file_{hashlib.sha256(absolute.encode(errors='surrogateescape')).hexdigest()[:12]}"
+    found: list[Claim] = []
+    tokens = _collecting.set((name, found)), _path.set(shown)
+    try:
+        with beside(shown), _errors_of(shown, 1, "the import"):
+            _import(absolute, name)
+    finally:
+        _collecting.reset(tokens[0])
+        _path.reset(tokens[1])
+    if not found:
+        raise InputError("no claim in it, expected functions marked @claim", where=shown)
+    lines: dict[str, int] = {}
+    for one in found:
+        if one.name in lines:
+            raise one.error(f"has the name of the claim in line {lines[one.name]}; every claim of a file needs its own (one may return a list of calls)")
+        lines[one.name] = one.line
+    return found
+
+
+def _import(path: str, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError("no Python file, expected one ending in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+_origin: dict[str, str] = {}
+"""Top-level modules that check files imported from their own directory, by name: that directory."""
+
+
+@contextmanager
+def beside(path: str) -> Iterator[None]:
+    """The directory of a check file on sys.path; a helper module of another check file's directory does not stand in for one of this one."""
+    directory = os.path.dirname(os.path.realpath(path))
+    for name in [n for n, other in _origin.items() if other != directory and _is_in(directory, n)]:
+        for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
+            del sys.modules[loaded]
+        del _origin[name]
+    before = set(sys.modules)
+    sys.path.insert(0, directory)
+    try:
+        yield
+    finally:
+        if directory in sys.path:
+            sys.path.remove(directory)
+        new = {name.split(".")[0] for name in set(sys.modules) - before}
+        _origin.update((name, directory) for name in new if _is_in(directory, name))
+
+
+def _is_in(directory: str, module: str) -> bool:
+    return os.path.isfile(os.path.join(directory, module + ".py")) or os.path.isdir(os.path.join(directory, module))
+
+
+@contextmanager
+def _errors_of(path: str, line: int, what: str) -> Iterator[None]:
+    """Errors of user code as InputErrors at the line of the check file (or of a file beside it) where they came from."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except SyntaxError as error:
+        raise InputError(f"not Python: {error.msg}", where=f"{error.filename or path}:{error.lineno or line}") from error
+    except InputError as error:
+        if error.where:
+            raise
+        raise InputError(error.message, path=error.path, where=f"{path}:{_line(error, path) or line}") from error
+    except BaseException as error:
+        text = str(error).split("\n", 1)[0][:300]
+        kind = type(error).__name__
+        raise InputError(f"{what} raised {kind}" + (f": {text}" if text else ""), where=f"{path}:{_line(error, path) or line}") from error
+
+
+def _line(error: BaseException, path: str) -> int | None:
+    absolute = os.path.realpath(path)
+    found: int | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        if os.path.realpath(trace.tb_frame.f_code.co_filename) == absolute:
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found

@@ -1,0 +1,155 @@
+"""The command line: `tilecheck check PATH...`, explain, emit, predict, reconstruct, contracts, schema.
+
+Exit status: 0 all proved (or all as expected, for claims and case files); 1 something refuted (or not as expected); 3 nothing refuted
+but something unproved, vacuous or without a contract; 2 the input or the command is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from tilecheck.errors import InputError, TilecheckError
+from tilecheck.report.commands import COMMANDS as HANDLERS
+from tilecheck.report.commands import Request, SeveralErrors
+from tilecheck.report.items import BAD_INPUT, FAILED, OK, CheckFailedError
+from tilecheck.report.options import add_options, options_from
+
+EPILOG = """exit status:
+  0  all proved (or all as expected, for claims and case files)
+  1  something refuted (or not as expected)
+  2  the input or the command is wrong
+  3  nothing refuted, but something unproved, vacuous or without a contract"""
+INTERRUPTED = 130
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "check": ("PATH", "+", "check documents (.json, .jsonl, - for stdin), check files (.py) and directories of them"),
+    "explain": ("OPCODE", "", "what an opcode asks of its operands, or what is wrong with its spelling"),
+    "emit": ("DOC", "", "the PTX of a proved call"),
+    "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
+    "reconstruct": ("DOC", "", "run a proved call on a GPU and compare every register and byte"),
+    "contracts": ("", "", "the instructions that have a contract, and what stands behind them"),
+    "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`)"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else BAD_INPUT if stop.code else OK
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        if "--debug" in arguments:
+            import traceback
+
+            traceback.print_exception(error)
+        from tilecheck.report.console import plain
+
+        for line in _explanations(error):
+            print(plain(line), file=sys.stderr)
+        return BAD_INPUT
+
+
+def _explanations(error: Exception) -> list[str]:
+    """What stderr says of an error: one line for each wrong file, or that tilecheck itself failed."""
+    if isinstance(error, SeveralErrors):
+        return [f"error: {one}" for one in error.errors]
+    if isinstance(error, TilecheckError):
+        return [f"error: {error}"]
+    what = str(error) if isinstance(error, CheckFailedError) else f"{type(error).__name__}: {error}"
+    return [f"internal error ({' '.join(what.split())[:400]}), please report it; --debug shows the traceback"]
+
+
+def _run(arguments: list[str]) -> int:
+    given = vars(_parser().parse_args(arguments))
+    command = str(given.pop("command"))
+    options = options_from(given)
+    if options.output is not None:
+        _writable(options.output)
+    operand = given.get("operand")
+    paths = tuple(cast("list[str]", operand)) if isinstance(operand, list) else ()
+    terminal = options.output is None and sys.stdout.isatty()
+    request = Request("" if operand is None else str(operand), paths, options, kernel=bool(given.get("kernel")), terminal=terminal)
+    result = HANDLERS[command](request)
+    sys.stderr.write(result.note)
+    _write(result.text, options.output)
+    return result.status
+
+
+def _parser() -> argparse.ArgumentParser:
+    from tilecheck.version import version
+
+    form = argparse.RawDescriptionHelpFormatter
+    about = "Proves that a tensor view may be handed to a PTX tile instruction, or shows the smallest reason why not."
+    parser = argparse.ArgumentParser(prog="tilecheck", description=about, epilog=EPILOG, formatter_class=form, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"tilecheck {version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (operand, count, text) in COMMANDS.items():
+        one = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EPILOG, formatter_class=form, allow_abbrev=False)
+        if operand and count:
+            one.add_argument("operand", metavar=operand, nargs=count)
+        elif operand:
+            one.add_argument("operand", metavar=operand)
+        if name == "emit":
+            one.add_argument("--kernel", action="store_true", help="a complete kernel that loads the operands, runs the call and stores the registers")
+        add_options(one, name)
+    return parser
+
+
+def _writable(path: str) -> None:
+    """InputError where a file cannot come to lie at `path`, said before the work."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path) or not os.path.isdir(folder):
+        raise InputError("is a directory" if os.path.isdir(path) else "its directory does not exist", where=f"--output {path}")
+
+
+def _write(text: str, path: str | None) -> None:
+    """Text to stdout, or to a file: under a temporary name first, so that the file is whole or stays as it was."""
+    if path is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.write(text)
+        return
+    target = os.path.realpath(path)
+    data = text.encode("utf-8", "backslashreplace")
+    temporary = ""
+    try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            Path(target).write_bytes(data)
+            return
+        mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o666 & ~_umask()
+        handle, temporary = tempfile.mkstemp(prefix=".tilecheck-", dir=os.path.dirname(target))
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise InputError(f"cannot be written: {error.strerror}", where=f"--output {path}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Proved calls as PTX: a snippet of one instruction a repeat coordinate, or a whole kernel; assembling them."""
+
+from __future__ import annotations
+
+from tilecheck.call import Call
+from tilecheck.emit.assemble import Assembled, assemble
+from tilecheck.emit.binding import bind
+from tilecheck.emit.errors import EmissionError
+from tilecheck.emit.kernel import Kernel, write_kernel
+from tilecheck.emit.snippet import Emission, Registers, architecture, normalised, write_snippet
+from tilecheck.errors import NotProvedError
+from tilecheck.spec import Contract
+
+__all__ = [
+    "Assembled",
+    "Emission",
+    "EmissionError",
+    "Kernel",
+    "assemble",
+    "emit",
+    "emit_kernel",
+    "emit_kernel_unchecked",
+    "emit_unchecked",
+    "normalised",
+]
+
+
+def emit(call: Call, arch: str | None = None) -> Emission:
+    """The snippet of a proved call, for `arch` (default: the call's, or the lowest that has the form); NotProvedError where it is not proved."""
+    _require_proved(call)
+    return emit_unchecked(call, arch)
+
+
+def emit_kernel(call: Call, arch: str | None = None) -> Kernel:
+    """A whole kernel around the snippet of a proved call; NotProvedError where it is not proved."""
+    _require_proved(call)
+    return emit_kernel_unchecked(call, arch)
+
+
+def emit_unchecked(call: Call, arch: str | None = None, *, contract: Contract | None = None) -> Emission:
+    """The snippet of a call that nobody checked; `contract` stands in for the call's own (to test what a wrong contract does)."""
+    binding = bind(call, contract)
+    issues = list(binding.issues())
+    return write_snippet(binding, architecture(call, binding.contract, arch), issues, Registers(binding, issues))
+
+
+def emit_kernel_unchecked(call: Call, arch: str | None = None, *, contract: Contract | None = None) -> Kernel:
+    """The kernel of a call that nobody checked; `contract` as in `emit_unchecked`."""
+    binding = bind(call, contract)
+    issues = list(binding.issues())
+    registers = Registers(binding, issues)
+    return write_kernel(binding, write_snippet(binding, architecture(call, binding.contract, arch), issues, registers), registers)
+
+
+def _require_proved(call: Call) -> None:
+    from tilecheck.prove.check import check
+
+    verdict = check(call)
+    if verdict.status != "proved":
+        raise NotProvedError(f"{call.opcode} is not emitted: the call is {verdict.status}")

@@ -1,0 +1,205 @@
+"""Which registers and which addresses each instruction of a call names: terms over the executing thread and the symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.emit.arithmetic import exact_quotient, simplified
+from tilecheck.emit.errors import EmissionError
+from tilecheck.layout.view import Trace, View, trace
+from tilecheck.scopes import Execution, execution, ground, group_terms
+from tilecheck.spec import BadSpelling, Contract, Memory, Register, find_contract
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.bounds import Interval
+from tilecheck.symbolic.terms import Expr, Term, var
+
+MAX_POINTS = 1 << 20
+"""Threads x symbol values at which a register slot is compared before it counts as varying."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One operand of a call: the contract's, the caller's view, and the view as a function."""
+
+    spec: Register | Memory
+    view: View
+    trace: Trace
+    label: str
+    """The operand's name in the document; a repeated name gets `#2`, `#3`, ..."""
+    tensor: str
+    """The name of its allocation: `tensor`, else the label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One instruction: for each register operand its slots in operand order, for each memory operand the byte offset of the lane's address."""
+
+    repeat: tuple[int, ...]
+    slots: Mapping[str, tuple[int, ...]]
+    bytes: Mapping[str, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A call bound to its contract. `ranges`: the values of base variables and symbols, as far as they are known."""
+
+    call: Call
+    contract: Contract
+    operands: tuple[Bound, ...]
+    group: tuple[Term, ...]
+    repeat: tuple[int, ...]
+    run: Execution
+    ranges: Mapping[str, Interval]
+
+    def issues(self) -> Iterator[Issue]:
+        """The instructions, in row-major order of the repeat axes."""
+        for repeat in product(*(range(extent) for extent in self.repeat)):
+            slots: dict[str, tuple[int, ...]] = {}
+            offsets: dict[str, Term] = {}
+            for operand in self.operands:
+                if isinstance(operand.spec, Register):
+                    slots[operand.spec.name] = self._slots(operand, operand.spec, repeat)
+                else:
+                    offsets[operand.spec.name] = self._bytes(operand, operand.spec, repeat)
+            yield Issue(repeat, slots, offsets)
+
+    def ground(self, term: Term) -> Term:
+        """The term over base variables and symbols."""
+        return ground(term, self.call.launch)
+
+    def _bit(self, operand: Bound, repeat: tuple[int, ...], atom: tuple[Term, ...]) -> Term:
+        return self.ground(operand.trace.locate((*self.group, *repeat, *atom)).bit)
+
+    def _slots(self, operand: Bound, spec: Register, repeat: tuple[int, ...]) -> tuple[int, ...]:
+        """The slot behind each register of the instruction, in operand order; the same for every lane that holds a part of it."""
+        found: dict[int, int] = {}
+        for atom in product(*(range(extent) for extent in self.contract.suffix)):
+            names = {axis.name: value for axis, value in zip(self.contract.atom, atom, strict=True)}
+            position = terms.evaluate(spec.register, names)
+            bit = self._constant(operand, repeat, position, self._bit(operand, repeat, atom), spec, names)
+            slot, rest = divmod(bit, spec.bits)
+            if rest or slot < 0:
+                raise EmissionError(f"operand {operand.label}: register {position} of repeat {list(repeat)} starts at bit {bit}, no whole {spec.bits}-bit slot")
+            if found.setdefault(position, slot) != slot:
+                raise EmissionError(
+                    f"operand {operand.label}: register {position} of repeat {list(repeat)} is slot {found[position]} in one lane and slot {slot} in another"
+                    f" (atom coordinate {list(atom)}): a register operand must be the same slot in every lane"
+                )
+        return tuple(found[position] for position in sorted(found))
+
+    def _constant(self, operand: Bound, repeat: tuple[int, ...], position: int, bit: Term, spec: Register, names: Mapping[str, int]) -> int:
+        """The one value of a bit offset; EmissionError names what it depends on."""
+        bit = simplified(bit, self.ranges)
+        if isinstance(bit, int):
+            return bit
+        own = sorted(terms.variables(bit))
+        fixed: dict[str, Term] = {"laneid": terms.evaluate(spec.lane, names)} if spec.lane is not None else {}
+        values = self._values(terms.substitute(bit, fixed))
+        if values is not None and len(values) == 1:
+            return next(iter(values))
+        what = ", ".join(f"the coordinate {name}" if name in self.run.ranges else f"the symbol {name}" for name in own)
+        raise EmissionError(
+            f"operand {operand.label}: the slot of register {position} of repeat {list(repeat)} depends on {what}: "
+            "registers have no run-time index, so a slot must be a compile-time constant, the same in every thread"
+        )
+
+    def _values(self, bit: Term) -> set[int] | None:
+        """Every value over the active threads and the symbol ranges, or None where they are too many."""
+        if isinstance(bit, int):
+            return {bit}
+        multiples = [terms.eq(terms.mod(var(s.name), s.multiple_of), 0) for s in self.call.symbols if s.multiple_of > 1]
+        facts = terms.conj(self.run.facts, self.run.activity, *multiples)
+        names = sorted(terms.variables(bit) | terms.variables(facts))
+        ranges = [self.ranges.get(name) for name in names]
+        if any(one is None for one in ranges) or prod(high - low + 1 for low, high in (r for r in ranges if r)) > MAX_POINTS:
+            return None
+        found: set[int] = set()
+        for point in product(*(range(low, high + 1) for low, high in (r for r in ranges if r))):
+            values = dict(zip(names, point, strict=True))
+            if terms.evaluate(facts, values):
+                found.add(terms.evaluate(bit, values))
+                if len(found) > 1:
+                    break
+        return found
+
+    def _bytes(self, operand: Bound, spec: Memory, repeat: tuple[int, ...]) -> Term:
+        """The byte offset from the tensor's base that the executing lane gives as its address: the first element of the row it provides."""
+        rows = self._rows(spec)
+        atom = tuple(rows[axis.name] if axis.name not in spec.row else 0 for axis in self.contract.atom)
+        bit = simplified(self._bit(operand, repeat, atom), self.ranges)
+        return exact_quotient(bit, 8)
+
+    def _rows(self, spec: Memory) -> dict[str, Term]:
+        """The row whose address the executing lane provides, as one term for each row-numbering axis."""
+        axes = [axis for axis in self.contract.atom if axis.name not in spec.row]
+        if spec.provider is None:
+            if any(axis.extent > 1 for axis in axes):
+                raise EmissionError(f"operand {spec.name} has several rows and no provider of their addresses")
+            return {axis.name: 0 for axis in axes}
+        rows: dict[int, tuple[int, ...]] = {}
+        for row in product(*(range(axis.extent) for axis in axes)):
+            rows[terms.evaluate(spec.provider, dict(zip((axis.name for axis in axes), row, strict=True)))] = row
+        count = len(rows)
+        if sorted(rows) != list(range(count)):
+            raise EmissionError(f"the rows of operand {spec.name} are provided by lanes {sorted(rows)}, expected 0 to {count - 1}")
+        return {axis.name: looked_up(var("laneid"), tuple(rows[k][place] for k in range(count))) for place, axis in enumerate(axes)}
+
+
+def looked_up(index: Term, values: tuple[int, ...]) -> Term:
+    """values[index % len(values)], as (index // a) % b where the values are such digits, else as a table."""
+    count, b = len(values), max(values) + 1
+    for a in range(1, count + 1):
+        if count % (a * b) == 0 and all(value == (k // a) % b for k, value in enumerate(values)):
+            return terms.mod(terms.floordiv(index, a), b)
+    return terms.table(terms.mod(index, count), values)
+
+
+def bind(call: Call, contract: Contract | None = None) -> Binding:
+    """The call bound to its contract (or to another one of the same shape); EmissionError where the pieces do not fit."""
+    if contract is None:
+        found = find_contract(call.opcode)
+        if found is None or isinstance(found, BadSpelling):
+            why = "no contract knows the mnemonic" if found is None else f"{found.qualifier}: {found.why}"
+            raise EmissionError(f"{call.opcode} cannot be emitted: {why}")
+        contract = found
+    if len(call.operands) != len(contract.operands):
+        raise EmissionError(f"{call.opcode} takes {len(contract.operands)} operands, found {len(call.operands)}")
+    run = execution(call)
+    ranges: dict[str, Interval] = dict(run.ranges)
+    for one in call.symbols:
+        low, high = INDEX_DTYPES[call.index_dtype]
+        ranges[one.name] = (low if one.min is None else one.min, high if one.max is None else one.max)
+    known = {name: ends for name, ends in ranges.items() if not name.startswith("@")}
+    operands: list[Bound] = []
+    for spec, view in zip(contract.operands, call.operands, strict=True):
+        if not isinstance(view, View):
+            raise EmissionError(f"operand {view.name} is a scalar, expected a view")
+        same = sum(1 for other in call.operands[: len(operands)] if other_name(other) == view.tensor.name)
+        label = view.tensor.name if not same else f"{view.tensor.name}#{same + 1}"
+        operands.append(Bound(spec, view, trace(view, known), label, view.tensor.tensor or label))
+    group = group_terms(call, contract.collective)
+    return Binding(call, contract, tuple(operands), group, _repeat(operands, len(group), contract), run, ranges)
+
+
+def other_name(operand: object) -> str:
+    """The name of an operand that comes before."""
+    return operand.tensor.name if isinstance(operand, View) else str(getattr(operand, "name", ""))
+
+
+def _repeat(operands: list[Bound], groups: int, contract: Contract) -> tuple[int, ...]:
+    """The repeat extents that all operands share: what stands between group and atom."""
+    atoms = len(contract.suffix)
+    found: tuple[int, ...] | None = None
+    for operand in operands:
+        shape = operand.trace.shape
+        if len(shape) < groups + atoms or any(isinstance(extent, Expr) for extent in shape):
+            raise EmissionError(f"operand {operand.label} has the shape {shape}, expected {groups} group axes, repeats and an atom of {atoms}")
+        own = tuple(int(extent) for extent in shape[groups : len(shape) - atoms] if not isinstance(extent, Expr))
+        if found is not None and own != found:
+            raise EmissionError(f"operand {operand.label} repeats {own}, another operand {found}")
+        found = own
+    return found or ()

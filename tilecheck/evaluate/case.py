@@ -1,0 +1,274 @@
+"""A contract and a call read together: operands, launch, facts; and one scene of it, with every symbol given a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
+from tilecheck.evaluate.expressions import Expression, Limits, Trouble, term
+from tilecheck.evaluate.launch import BEYOND, THREAD_NAMES, Active, Launch, Thread
+from tilecheck.evaluate.views import Coordinate, FixedView, View
+
+DEFINED = Limits()
+
+
+class Operand:
+    """One operand: what the contract says of it, and the view that the call gives."""
+
+    def __init__(self, spec: Mapping[str, Any], form: Mapping[str, Any], label: str, view: View, atom: Sequence[tuple[str, int]]) -> None:
+        self.name = str(spec["name"])
+        self.register = spec["kind"] == "register"
+        self.bits = int(spec["bits"])
+        self.write = bool(spec["write"])
+        self.dtypes: tuple[str, ...] | None = None if spec["dtypes"] is None else tuple(spec["dtypes"])
+        self.space = "register" if self.register else str(spec["space"])
+        self.row = 1 if self.register else max(1, len(spec["row"]))
+        self.row_axes = 0 if self.register else len(spec["row"])
+        self.align_bytes = 1 if self.register else int(spec["align_bytes"])
+        self.slot_term = spec["register"] if self.register else None
+        self.holder_term = spec["lane"] if self.register else spec["provider"]
+        self.label = label
+        self.tensor = str(form.get("tensor") or label)
+        self.named_tensor = bool(form.get("tensor"))
+        self.size_bytes = None if form.get("size_bytes") is None else Expression(form["size_bytes"])
+        self.view = view
+        self.atom_names = tuple(str(name) for name, _ in atom)
+        self.atom_extents = tuple(int(extent) for _, extent in atom)
+
+    def holder(self, atom: Coordinate) -> int | None:
+        """The lane of a collective that owns the element, or provides its row; None: the executing thread."""
+        if self.holder_term is None:
+            return None
+        return term(self.holder_term, dict(zip(self.atom_names, atom, strict=True)))
+
+    @cached_property
+    def atoms(self) -> tuple[Coordinate, ...]:
+        """Every atom coordinate, in order."""
+        return tuple(product(*(range(extent) for extent in self.atom_extents)))
+
+    @cached_property
+    def atoms_by_lane(self) -> dict[int, tuple[Coordinate, ...]]:
+        """For an operand with holders, the atom coordinates of each lane."""
+        found: dict[int, list[Coordinate]] = {}
+        for atom in self.atoms:
+            found.setdefault(self.holder(atom) or 0, []).append(atom)
+        return {lane: tuple(atoms) for lane, atoms in found.items()}
+
+    def atoms_of(self, lane: int) -> tuple[Coordinate, ...]:
+        """The atom coordinates that a lane answers for."""
+        return self.atoms if self.holder_term is None else self.atoms_by_lane.get(lane, ())
+
+    def previous(self, atom: Coordinate) -> Coordinate | None:
+        """The element before this one in its row; None for the first."""
+        first = len(atom) - self.row_axes
+        found = list(atom)
+        for axis in range(len(atom) - 1, first - 1, -1):
+            if found[axis]:
+                found[axis] -= 1
+                return tuple(found)
+            found[axis] = self.atom_extents[axis] - 1
+        return None
+
+
+class Case:
+    """One contract applied by one call."""
+
+    def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        self.opcode = str(call.get("opcode") or contract["opcode"])
+        self.arch = str(call.get("arch") or "")
+        self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
+        self.move: Mapping[str, Any] = contract["move"]
+        self.launch = Launch(str(call["scope"]), contract["collective"] != "thread", call.get("launch"))
+        self.parameters = {name: value for name, value in (call.get("parameters") or {}).items() if value is not None}
+        self.problem = operands_problem(contract, call, self.parameters)
+        forms: list[Mapping[str, Any]] = [form for form in call.get("operands") or () if "layout" in form]
+        views = [View(form) for form in forms]
+        self.facts = Facts(call, views)
+        self.bases: dict[str, Base] = {}
+        labels = _labels([str(form.get("name") or "") for form in forms])
+        for form, view, label in zip(forms, views, labels, strict=True):
+            tensor = str(form.get("tensor") or label)
+            self.bases.setdefault(tensor, Base(tensor)).add(form, view.declared_bits)
+        specs: Sequence[Mapping[str, Any]] = contract["operands"] if self.problem is None else ()
+        self.operands = tuple(Operand(*four, self.atom) for four in zip(specs, forms, labels, views, strict=False))
+        guard = call.get("guard")
+        self.conditions = (*([] if guard is None else [_condition(guard)]), *self.facts.conditions)
+        pred = self.parameters.get("pred")
+        self.pred = None if pred is None or self.problem is not None else _condition(pred)
+        self._active: dict[tuple[int, ...], dict[Thread, bool]] = {}
+        self.executing: dict[tuple[int, ...], Active] = {}
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The declared symbols, then the elected lane where the call uses it."""
+        used = [*self.conditions, *([self.pred] if self.pred else []), *(e for o in self.operands for e in o.view.indices)]
+        elected = any(ELECTED in expression.names for expression in used)
+        return (*self.facts.symbols, *([Symbol(ELECTED, 0, 31, 1, "grid", bounded=True)] if elected else []))
+
+    @cached_property
+    def activity_names(self) -> tuple[str, ...]:
+        """The symbols that decide who executes."""
+        return self.symbols_in(self.conditions)
+
+    def symbols_in(self, expressions: Iterable[Expression]) -> tuple[str, ...]:
+        """The symbols (and `elected`) that occur in expressions."""
+        names = {name for expression in expressions for name in expression.names}
+        return tuple(symbol.name for symbol in self.symbols if symbol.name in names)
+
+    def varying(self, levels: Iterable[str]) -> tuple[Symbol, ...]:
+        """The symbols that vary at one of the levels."""
+        return tuple(symbol for symbol in self.symbols if symbol.varies in set(levels))
+
+    def active_memo(self, values: Mapping[str, int]) -> dict[Thread, bool]:
+        """What is known of who is active under these values."""
+        return self._active.setdefault(tuple(values[name] for name in self.activity_names), {})
+
+
+class Scene:
+    """A case with every symbol given a value (that all threads share, where it varies)."""
+
+    def __init__(self, case: Case, values: Mapping[str, int]) -> None:
+        self.case = case
+        self.launch = case.launch
+        self.values = dict(values)
+        self._active = case.active_memo(self.values)
+
+    def environment(self, thread: Thread | None) -> dict[str, int]:
+        """The values of all names in one thread; `elected` is true in one existing lane of each warp."""
+        if thread is None:
+            return self.values
+        elected = thread.lane == self.values.get(ELECTED, 0) % max(1, self.launch.lanes(thread.warp))
+        return {**self.values, **self.launch.coordinates(thread), ELECTED: elected}
+
+    def active(self, thread: Thread) -> bool:
+        """Whether a thread exists and satisfies the guard and every assumption about threads."""
+        if thread not in self._active:
+            self._active[thread] = self.launch.exists(thread) and self._conditions(thread)
+        return self._active[thread]
+
+    def _conditions(self, thread: Thread) -> bool:
+        environment = self.environment(thread)
+        try:
+            return all(condition.value(environment) for condition in self.case.conditions)
+        except Trouble:
+            return False
+
+    def predicate(self, thread: Thread) -> bool:
+        """Whether `pred` holds for a thread."""
+        try:
+            return self.case.pred is None or bool(self.case.pred.value(self.environment(thread)))
+        except Trouble:
+            return False
+
+    def executing(self) -> Active:
+        """The active lanes of every warp that has any."""
+        key = tuple(self.values[name] for name in self.case.activity_names)
+        if key not in self.case.executing:
+            found: dict[tuple[int, int], list[int]] = {}
+            for thread in self.launch.threads:
+                if self.active(thread):
+                    found.setdefault((thread.cta, thread.warp), []).append(thread.lane)
+            self.case.executing[key] = {warp: tuple(lanes) for warp, lanes in found.items()}
+        return self.case.executing[key]
+
+    def group(self, thread: Thread) -> Coordinate:
+        """The group coordinate: on each axis, how many active CTAs, warps or lanes come before this thread's."""
+        launch, scope = self.launch, self.launch.scope
+        if scope == "thread":
+            return ()
+        lanes = () if launch.collective else (sum(self.active(thread._replace(lane=k)) for k in range(thread.lane)),)
+        if scope == "warp":
+            return lanes
+        first = 4 * (thread.warp // 4) if scope == "warpgroup" else 0
+        warps = (sum(self.active(thread._replace(warp=k)) for k in range(first, thread.warp)),)
+        return (*self._cta_group(thread), *warps, *lanes) if scope == "cluster" else (*warps, *lanes)
+
+    def _cta_group(self, thread: Thread) -> Coordinate:
+        x, y, _ = self.launch.cluster
+        own = self.launch.cta_axes(thread.cta)
+        strides = (1, x, x * y)
+        before = [
+            sum(self.active(thread._replace(cta=thread.cta - back * stride)) for back in range(1, own[k] + 1))
+            for k, stride in enumerate(strides[: self.launch.cluster_axes])
+        ]
+        return tuple(reversed(before))
+
+    def fixed(self, operand: Operand, thread: Thread | None) -> FixedView:
+        """The operand's view in numbers, as a thread sees it. Trouble where it has none."""
+        names = operand.view.names
+        inside = thread is not None and not THREAD_NAMES.isdisjoint(names)
+        return operand.view.fixed(self.environment(thread) if inside else self.values)
+
+    def others(self, levels: Iterable[str]) -> Iterator[Scene]:
+        """The scenes of threads that may differ in what varies at these levels, this one first."""
+        yield self
+        free = self.case.varying(levels)
+        if not free:
+            return
+        kept = {name: value for name, value in self.values.items() if name not in {symbol.name for symbol in free}}
+        for values in self.case.facts.assignments(free, kept):
+            if values != self.values and self.case.facts.hold(values):
+                yield Scene(self.case, values)
+
+    def around(self, thread: Thread) -> Active:
+        """The threads other than `thread` that may be active while it has these values."""
+        names = set(self.case.activity_names)
+        if not names & {symbol.name for symbol in self.case.varying(BEYOND["cluster"])}:
+            return self.executing()
+        found: dict[tuple[int, int], set[int]] = {}
+        for levels, distance in ((("thread",), 0), (("warp", "thread"), 1), (("cta", "warp", "thread"), 2)):
+            for scene in self.others(levels):
+                for warp, lanes in scene.executing().items():
+                    if (0 if warp == thread[:2] else 1 if warp[0] == thread.cta else 2) == distance:
+                        found.setdefault(warp, set()).update(lanes)
+        found.get(thread[:2], set()).discard(thread.lane)
+        return {warp: tuple(sorted(lanes)) for warp, lanes in found.items() if lanes}
+
+
+def _condition(source: object) -> Expression:
+    return Expression(("true" if source else "false") if isinstance(source, bool) else str(source))
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """Operand names, a repeated one marked #2, #3, ..."""
+    return [name if name not in names[:k] else f"{name}#{names[:k].count(name) + 1}" for k, name in enumerate(names)]
+
+
+def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with the operands and parameters: (expected, found)."""
+    wanted = [str(spec["name"]) for spec in contract["operands"]]
+    forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
+    if len(forms) != len(wanted):
+        return f"{len(wanted)} operands ({', '.join(wanted)})", f"{len(forms)} operands"
+    for name, form in zip(wanted, forms, strict=True):
+        if "layout" not in form:
+            return f"a view for {name}", f"the scalar {form.get('name')}"
+    parameters = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
+    for name in given:
+        if name not in parameters:
+            return f"parameters among {', '.join(parameters)}", f"the unknown parameter {name}"
+    for name, parameter in parameters.items():
+        if name not in given:
+            if parameter["required"]:
+                return f"the parameter {name}", "none"
+            continue
+        if parameter["needs"] and parameter["needs"] not in given:
+            return f"{name} only together with {parameter['needs']}", f"{name} alone"
+        if not _of_kind(str(parameter["kind"]), given[name]):
+            return f"{name} to be a {parameter['kind']}", f"{given[name]!r}"
+    return None
+
+
+def _of_kind(kind: str, value: object) -> bool:
+    if kind == "flag":
+        return isinstance(value, bool)
+    if kind == "predicate":
+        return isinstance(value, bool) or (isinstance(value, str) and Expression(value).is_condition)
+    if kind == "u64":
+        if isinstance(value, str):
+            return not Expression(value).is_condition
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+    raise ValueError(f"unknown parameter kind {kind!r}")

@@ -1,0 +1,1 @@
+"""Obligations to verdicts."""

@@ -1,0 +1,202 @@
+"""The active set of a call: whether it is what the instruction needs, for every symbol value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
+from tilecheck.prove.obligation import Outcome, Variable, relevant
+from tilecheck.prove.problem import Problem
+from tilecheck.scopes import LANES
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term
+
+if TYPE_CHECKING:
+    from tilecheck.prove.enumeration import Array
+
+LEVEL = {"grid": 0, "cluster": 1, "cta": 2, "warp": 4, "thread": 5}
+SCOPE_LEVEL = {"cluster": 1, "cta": 2, "warpgroup": 3, "warp": 4, "thread": 5}
+
+
+def participation(problem: Problem) -> Outcome:
+    """Whether the active threads are a product of CTAs, warps and lanes in every instance, whole warps for collectives, whole warpgroups."""
+    scope = problem.call.scope
+    if scope == "thread":
+        return Outcome(holds=not problem.collective, witness=_first_thread(problem))
+    if problem.run.activity is True and problem.call.launch.threads % LANES == 0 and (scope != "warpgroup" or problem.call.launch.warps % 4 == 0):
+        return Outcome(holds=True)
+    grid = _thread_grid(problem, problem.run.activity)
+    if isinstance(grid, str):
+        return Outcome(holds=None, reason=grid)
+    return _judge(problem, grid)
+
+
+def _first_thread(problem: Problem) -> dict[str, int]:
+    return {v.name: next(v.ordered(), 0) for v in (*problem.symbols, *problem.thread_variables())}
+
+
+def _thread_grid(problem: Problem, term: Term) -> Grid | str:
+    """The grid of the symbols a term depends on (through the facts) and of every thread of the cluster."""
+    parts, _ = relevant(problem.facts, term)
+    names = terms.variables(terms.conj(terms.eq(term, 0) if not _truth(term) else term, *parts))
+    symbols = [v for v in problem.symbols if v.name in names]
+    threads = list(problem.thread_variables())
+    return make_grid((*symbols, *threads), parts, {v.name for v in (*symbols, *threads)}, 8 * MAX_POINTS)
+
+
+def _truth(term: Term) -> bool:
+    return isinstance(term, bool) or (not isinstance(term, int) and term.is_truth)
+
+
+def _split(problem: Problem, grid: Grid, active: Array) -> tuple[Grid, Array, Array | None]:
+    """The activity without the axes of symbols that vary inside an instance, and where those make it undetermined."""
+    import numpy as np
+
+    inner = [k for k, v in enumerate(grid.variables) if v.role == "symbol" and _varies(problem, v) > SCOPE_LEVEL[problem.call.scope]]
+    if not inner:
+        return grid, active, None
+    some, every = active.any(axis=tuple(inner)), active.all(axis=tuple(inner))
+    kept = [k for k in range(len(grid.variables)) if k not in inner]
+    smaller = Grid([grid.variables[k] for k in kept], [grid.values[k] for k in kept])
+    return smaller, every, np.logical_and(some, np.logical_not(every))
+
+
+def _varies(problem: Problem, variable: Variable) -> int:
+    return next((LEVEL[s.varies] for s in problem.call.symbols if s.name == variable.name), 0)
+
+
+def _judge(problem: Problem, grid: Grid) -> Outcome:
+    import numpy as np
+
+    facts = terms.conj(*relevant(problem.facts, problem.run.activity)[0])
+    active = np.logical_and(grid.truth(problem.run.activity), grid.truth(facts))
+    points = grid.points
+    grid, active, undetermined = _split(problem, grid, active)
+    bad = _broken(problem, active)
+    if undetermined is not None:
+        bad = np.logical_or(bad, undetermined)
+    if not bad.any():
+        return Outcome(holds=True, points=points)
+    witness = grid.at(tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape)))
+    return Outcome(holds=False, points=points, witness=_complete(problem, witness))
+
+
+def _complete(problem: Problem, witness: dict[str, int]) -> dict[str, int]:
+    """The witness with the least values of the symbols that have no say."""
+    from tilecheck.prove.enumeration import least
+
+    missing = [v for v in problem.symbols if v.name not in witness]
+    facts = tuple(terms.substitute(part, witness) for part in terms.conjuncts(problem.facts))
+    found = least(missing, tuple(part for part in facts if part is not True))
+    return witness | (dict(found) if found is not None and not isinstance(found, str) else {})
+
+
+def _broken(problem: Problem, active: Array) -> Array:
+    """For each thread: it is missing (or, if active, stands outside) where the set must be whole. Last axes: CTA, warp, lane."""
+    import numpy as np
+
+    scope = problem.call.scope
+    lanes = problem.call.launch.threads if problem.call.launch.threads < LANES else LANES
+    executing = active.any(axis=-1, keepdims=True)
+    bad = np.zeros_like(active)
+    if problem.collective:
+        bad |= executing & ~active
+        if lanes < LANES:
+            bad |= active
+    if scope == "warpgroup":
+        bad |= _partial_warpgroups(active)
+    axes = {"warp": (-1,), "warpgroup": (-1,), "cta": (-1, -2), "cluster": (-1, -2, -3)}[scope]
+    if scope == "warpgroup":
+        return bad | _uneven_lanes(active, per_group=True)
+    if scope == "warp":
+        counts = active.sum(axis=-1, keepdims=True)
+        first = _first_count(counts, executing)
+        return bad | (executing & (counts != first) & active)
+    box = np.ones_like(active)
+    for axis in axes:
+        others = tuple(a for a in axes if a != axis)
+        box = box & active.any(axis=others, keepdims=True)
+    if scope == "cta":
+        shape = [active.sum(axis=-1).max(axis=-1), active.any(axis=-1).sum(axis=-1)]
+        uneven = np.zeros(active.shape[:-3] + (1,), dtype=bool)
+        for number in shape:
+            present = np.where(number > 0, number, number.max(axis=-1, keepdims=True))
+            uneven = uneven | (present.min(axis=-1, keepdims=True) != present.max(axis=-1, keepdims=True))
+        bad |= active & uneven[..., None, None]
+    return bad | (box & ~active)
+
+
+def _first_count(counts: Array, executing: Array) -> Array:
+    """The number of active lanes of the first executing warp of the cluster."""
+    import numpy as np
+
+    flat = np.where(executing, counts, 0).reshape(*counts.shape[:-3], -1)
+    index = np.argmax(flat > 0, axis=-1)
+    return np.take_along_axis(flat, index[..., None], axis=-1)[..., None, None]
+
+
+def _uneven_lanes(active: Array, *, per_group: bool) -> Array:
+    """Active threads of warps whose lanes are not those of the first warp of their group."""
+    import numpy as np
+
+    bad = np.zeros_like(active)
+    warps = active.shape[-2]
+    width = 4 if per_group else warps
+    counts = active.sum(axis=-1, keepdims=True)
+    first = _first_count(counts, counts > 0)
+    for begin in range(0, warps, width):
+        part = active[..., begin : begin + width, :]
+        lanes = part.any(axis=-2, keepdims=True)
+        bad[..., begin : begin + width, :] = (lanes & ~part) | (part & (counts[..., begin : begin + width, :] != first))
+    return bad
+
+
+def _partial_warpgroups(active: Array) -> Array:
+    """Threads of warpgroups that execute with fewer than four warps: the missing ones, or, where the block has none, the active ones."""
+    import numpy as np
+
+    bad = np.zeros_like(active)
+    warps = active.shape[-2]
+    for begin in range(0, warps, 4):
+        part = active[..., begin : begin + 4, :]
+        executing = part.any(axis=(-1, -2), keepdims=True)
+        whole = part.any(axis=-1, keepdims=True)
+        bad[..., begin : begin + 4, :] = executing & (~whole if part.shape[-2] == 4 else part)
+    return bad
+
+
+def uniform_terms(problem: Problem) -> Iterator[Term]:
+    """The terms that must be warp-uniform: pred, and the starts of every operand, where they could differ between lanes."""
+    differs = {s.name for s in problem.call.symbols if s.varies == "thread"} | {"laneid"}
+    begins = (terms.normal(check.begin) for side in problem.sides for check in side.trace.slices)
+    for term in dict.fromkeys((problem.run.pred, *begins)):
+        if terms.variables(term) & differs:
+            yield term
+
+
+def uniform(problem: Problem, term: Term) -> Outcome:
+    """Whether a term has one value for all lanes of each executing warp."""
+    import numpy as np
+
+    grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
+    if isinstance(grid, str):
+        return Outcome(holds=None, reason=grid)
+    parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
+    active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
+    values = np.broadcast_to(grid.array(term), grid.shape)
+    differing = {s.name for s in problem.call.symbols if s.varies == "thread"}
+    axes = [k for k, v in enumerate(grid.variables) if v.role == "lane" or v.name in differing]
+    kept = [k for k in range(values.ndim) if k not in axes]
+    flat_values = values.transpose(*kept, *axes).reshape(*(grid.shape[k] for k in kept), -1)
+    flat_active = active.transpose(*kept, *axes).reshape(flat_values.shape)
+    first = np.take_along_axis(flat_values, np.argmax(flat_active, axis=-1)[..., None], axis=-1)
+    flat_bad = np.logical_and(flat_active, flat_values != first)
+    if not flat_bad.any():
+        return Outcome(holds=True, points=grid.points)
+    bad = flat_bad.reshape(*(grid.shape[k] for k in kept), *(grid.shape[k] for k in axes)).transpose(np.argsort([*kept, *axes]))
+    witness = grid.at(tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape)))
+    return Outcome(holds=False, points=grid.points, witness=_complete(problem, witness))
+
+
+__all__ = ["participation", "uniform", "uniform_terms"]

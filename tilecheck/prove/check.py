@@ -1,0 +1,220 @@
+"""check: a call to its verdict, clause by clause."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from tilecheck.call import Call
+from tilecheck.prove import clauses as build
+from tilecheck.prove.clauses import Clause, Finding
+from tilecheck.prove.enumeration import decide, least
+from tilecheck.prove.obligation import Outcome
+from tilecheck.prove.problem import Problem, base_residues, prepare
+from tilecheck.prove.race import hazards
+from tilecheck.prove.replay import counterexample
+from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
+from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec.contract import Memory
+from tilecheck.symbolic import terms
+
+METHOD = "enumeration"
+
+
+def check(call: Call) -> Verdict:
+    """The verdict on a call: every clause of its contract, each failing one with its least counterexample."""
+    contract = find_contract(call.opcode)
+    if contract is None:
+        mnemonic = mnemonic_of(call.opcode)
+        return Verdict(call.id, call.opcode, ERROR, None, None, (), reason=f"no contract knows the mnemonic {mnemonic}")
+    if isinstance(contract, BadSpelling):
+        return Verdict(call.id, call.opcode, REFUTED, None, None, (_bad_spelling(call, contract),))
+    return _Checker(call, contract).verdict()
+
+
+def check_many(calls: Iterable[Call]) -> list[Verdict]:
+    """The verdicts on many calls, in order."""
+    return [check(call) for call in calls]
+
+
+def _bad_spelling(call: Call, bad: BadSpelling) -> ClauseResult:
+    nearest = f"; nearest legal: {', '.join(bad.nearest)}" if bad.nearest else ""
+    return ClauseResult(
+        "opcode", REFUTED, "grammar", 0.0, f"the spelling is one of the ISA; at fault: {bad.qualifier}", bad.source,
+        reason=f"{bad.qualifier}: {bad.why}{nearest}",
+    )
+
+
+@dataclass
+class _Checker:
+    call: Call
+    contract: Contract
+
+    def __post_init__(self) -> None:
+        self.results: list[ClauseResult] = []
+        self.arch_floor = self.contract.arch
+        self.instructions: int | None = None
+        self.found_hazards: tuple[object, ...] = ()
+
+    def verdict(self) -> Verdict:
+        from tilecheck.prove.verdict import Hazard
+
+        vacuous = self.run()
+        status, reason = (VACUOUS, vacuous) if vacuous else (self.status(), None)
+        found = tuple(h for h in self.found_hazards if isinstance(h, Hazard)) if status == PROVED or not vacuous else ()
+        return Verdict(
+            self.call.id, self.call.opcode, status, self.arch_floor, self.instructions, tuple(self.results), hazards=found,
+            contract_hash=contract_hash(self.contract), reason=reason,
+        )
+
+    def status(self) -> str:
+        states = {result.status for result in self.results}
+        return REFUTED if REFUTED in states else UNPROVED if UNPROVED in states else PROVED
+
+    def run(self) -> str | None:
+        """Decides the clauses in order; the reason where the call is vacuous."""
+        self.spelling()
+        operands = build.operand_findings(self.call, self.contract)
+        self.static("operands", "the operands and parameters are those of the instruction", operands)
+        if operands:
+            return None
+        problem = prepare(self.call, self.contract)
+        empty = self.vacuity(problem)
+        if empty is not None:
+            return empty
+        good = self.storage(problem)
+        together = self.clauses(problem, build.participation(problem))
+        if together:
+            repeats = self.shape(problem, good)
+            if repeats is not None:
+                self.accesses(problem, good, repeats)
+        self.backing(problem)
+        return None
+
+    def spelling(self) -> None:
+        arch, floor = self.call.arch, self.contract.arch
+        too_low = arch is not None and not arch_has(arch, floor)
+        self.static(
+            "opcode", "the spelling is one of the ISA and the architecture has it",
+            [Finding(f"{self.contract.opcode} needs {floor}, the call is for {arch}", expected=f"{floor} or later", actual=str(arch))] if too_low else [],
+        )
+        self.static(
+            "space.explicit", "the state space is written: .global, .shared or .local",
+            [] if self.contract.space_written else [Finding(f"{self.call.opcode} writes no explicit global, shared or local space")],
+        )
+
+    def vacuity(self, problem: Problem) -> str | None:
+        """Why no thread or no symbol value satisfies the facts; None where one does."""
+        for side in problem.sides:
+            if isinstance(side.spec, Memory) and not base_residues(problem, side, side.spec.align_bytes):
+                return f"align and base of {side.name} contradict each other"
+        variables = (*problem.symbols, *problem.thread_variables())
+        found = least(variables, terms.conjuncts(problem.active))
+        if found is None:
+            return "no symbol value satisfies the facts, or no thread executes the call"
+        if isinstance(found, str):
+            self.results.append(ClauseResult("facts", UNPROVED, "", 0.0, "some symbol value satisfies the facts", "", reason=found))
+        return None
+
+    def static(self, name: str, statement: str, findings: list[Finding]) -> None:
+        """A clause that needs no symbols: refuted by the first finding."""
+        if not findings:
+            self.results.append(ClauseResult(name, PROVED, "structure", 0.0, statement, self.contract.source))
+            return
+        example = findings[0].example()
+        reason = "; ".join(f.sentence for f in findings)
+        self.results.append(ClauseResult(name, REFUTED, "structure", 0.0, statement, self.contract.source, reason, example))
+
+    def storage(self, problem: Problem) -> set[str]:
+        """Storage and type of each operand; the names of those that are right."""
+        good: set[str] = set()
+        for side in problem.sides:
+            name = side.spec.name
+            findings = build.storage_findings(side)
+            if findings:
+                self.static(f"{name}.storage", build.storage_statement(side), findings)
+            elif self.clauses(problem, build.retypes(problem, side)):
+                good.add(name)
+                wrong = build.type_findings(side)
+                if wrong or side.spec.dtypes is not None:
+                    self.static(f"{name}.type", f"the elements of {side.name} are of a type the instruction takes", wrong)
+        return good
+
+    def shape(self, problem: Problem, good: set[str]) -> tuple[int, ...] | None:
+        """The shape of each operand; the repeat extents where all are right."""
+        right = True
+        repeats = build.repeat_extents(problem)
+        for side in problem.sides:
+            if side.trace.refusal is not None:
+                right = False
+                continue
+            findings = build.shape_findings(problem, side, repeats)
+            if findings:
+                right = False
+                self.static(f"{side.spec.name}.shape", build.shape_statement(problem, side), findings)
+            else:
+                right = self.clauses(problem, build.extents(problem, side)) and right
+        if not right or repeats is None:
+            return None
+        count = 1
+        for extent in repeats:
+            count *= extent
+        self.instructions = count
+        return repeats if good else None
+
+    def accesses(self, problem: Problem, good: set[str], repeats: tuple[int, ...]) -> None:
+        addressed = True
+        for side in problem.sides:
+            if side.spec.name not in good:
+                addressed = False
+                continue
+            self.clauses(problem, build.ownership(problem, side, repeats))
+            ranged = self.clauses(problem, build.begins_in_range(problem, side))
+            inside = self.clauses(problem, build.bounds(problem, side, repeats))
+            if ranged and inside:
+                self.clauses(problem, build.offsets_in_range(problem, side, repeats))
+            if inside:
+                self.clauses(problem, build.addresses(problem, side, repeats))
+            addressed = addressed and inside
+        self.clauses(problem, build.divisors(problem))
+        if addressed:
+            self.found_hazards = hazards(problem, repeats)
+
+    def backing(self, problem: Problem) -> None:
+        for side in problem.sides:
+            self.clauses(problem, build.backing(problem, side))
+            floor = build.arch_floor(problem, side)
+            if floor is not None and arch_rank(floor) > arch_rank(self.arch_floor):
+                self.arch_floor = floor
+
+    def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
+        """Decides clauses one after the other (several of one id are one clause); whether none of them is refuted or open."""
+        right = True
+        merged: dict[str, ClauseResult] = {}
+        for clause in clauses:
+            known = merged.get(clause.id)
+            if known is not None and known.status == REFUTED:
+                continue
+            started = time.perf_counter()
+            outcome = clause.outcome if clause.outcome is not None else decide(clause.obligation)
+            result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
+            if known is not None:
+                if result.status == PROVED:
+                    result = replace(known, ms=known.ms + result.ms)
+                elif known.status == UNPROVED and result.status == UNPROVED:
+                    result = known
+            merged[clause.id] = result
+            right = right and result.status == PROVED
+        self.results.extend(merged.values())
+        return right
+
+    def result(self, problem: Problem, clause: Clause, outcome: Outcome, ms: float) -> ClauseResult:
+        source = clause.source or self.contract.source
+        if outcome.holds is None:
+            return ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=outcome.reason)
+        method = f"{METHOD}, {outcome.points} points" if outcome.points else "structure"
+        if outcome.holds:
+            return ClauseResult(clause.id, PROVED, method, ms, clause.statement, source)
+        example = counterexample(problem, clause, outcome)
+        return ClauseResult(clause.id, REFUTED, method, ms, clause.statement, source, counterexample=example)

@@ -1,0 +1,64 @@
+"""Distinct registers: the slots that one thread writes differ between all elements it holds."""
+
+from __future__ import annotations
+
+from tilecheck.prove.enumeration import MAX_POINTS, Grid, least, make_grid
+from tilecheck.prove.obligation import Outcome, Variable, relevant
+from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_terms, repeat_variables
+from tilecheck.spec.contract import Register
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term, var
+
+
+def distinct(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Outcome:
+    """For each thread: no two (repeat, atom) elements share a slot; the witness is the later one of the least pair."""
+    import numpy as np
+
+    assert isinstance(side.spec, Register)
+    atom = tuple(var(axis.name) for axis in problem.contract.atom)
+    coordinates = (*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)
+    slot = side.trace.locate(coordinates).bit
+    lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
+    outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
+    inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
+    parts, rest = relevant(problem.active, terms.eq(slot, 0))
+    used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
+    grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, MAX_POINTS)
+    if isinstance(grid, str):
+        return Outcome(holds=None, reason=grid)
+    if not grid.points:
+        return Outcome(holds=True)
+    lead = len(grid.variables) - len(inner)
+    count = int(np.prod([len(v) for v in grid.values[lead:]], dtype=np.int64)) if inner else 1
+    slots = np.broadcast_to(grid.array(slot), grid.shape).reshape(-1, count)
+    holds = grid.truth(terms.conj(*parts)).reshape(-1, count)
+    owners = None if lane is None else np.broadcast_to(grid.array(lane), grid.shape).reshape(-1, count)
+    for row in range(slots.shape[0]):
+        if not holds[row].any():
+            continue
+        found = _collision(slots[row].tolist(), None if owners is None else owners[row].tolist())
+        if found is not None:
+            index = np.unravel_index(row * count + found, grid.shape)
+            return _refuted(grid, grid.at(tuple(int(i) for i in index)), [*outer, *inner], rest)
+    return Outcome(holds=True, points=grid.points)
+
+
+def _collision(slots: list[int], owners: list[int] | None) -> int | None:
+    """The position of the least (owner, position) whose slot an earlier position of the same owner has."""
+    seen: set[tuple[int, int]] = set()
+    best: tuple[int, int] | None = None
+    for position, slot in enumerate(slots):
+        owner = 0 if owners is None else owners[position]
+        if (owner, slot) in seen:
+            best = (owner, position) if best is None else min(best, (owner, position))
+            if owners is None:
+                break
+        seen.add((owner, slot))
+    return None if best is None else best[1]
+
+
+def _refuted(grid: Grid, witness: dict[str, int], variables: list[Variable], rest: tuple[Term, ...]) -> Outcome:
+    others = least([v for v in variables if v.name not in witness], rest)
+    if others is None or isinstance(others, str):
+        return Outcome(holds=None, points=grid.points, reason=others or "no values satisfy the remaining facts")
+    return Outcome(holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in variables})

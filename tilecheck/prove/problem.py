@@ -1,0 +1,185 @@
+"""A call prepared for proving: its contract, who executes, its operands traced, its variables and premises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.layout.span import limits
+from tilecheck.layout.tile import base_tile
+from tilecheck.layout.trace import Trace, trace
+from tilecheck.layout.view import Tensor, View
+from tilecheck.prove.obligation import Variable
+from tilecheck.scopes import CTA, LANES, Execution, GroupAxis, execution, ground, group_axes
+from tilecheck.spec.contract import Contract, Memory, Operand
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
+
+
+def lcm(a: int, b: int) -> int:
+    """The least common multiple."""
+    return a * b // gcd(a, b)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One operand: the contract's, the call's view, and the view as a function over base variables."""
+
+    spec: Operand
+    view: View
+    trace: Trace
+    name: str
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor behind the view."""
+        return self.view.tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything the clauses are built from."""
+
+    call: Call
+    contract: Contract
+    run: Execution
+    groups: tuple[GroupAxis, ...]
+    sides: tuple[Side, ...]
+    symbols: tuple[Variable, ...]
+    facts: Term
+
+    @property
+    def collective(self) -> bool:
+        """Whether a whole warp executes one instruction."""
+        return self.contract.collective == "warp"
+
+    @property
+    def active(self) -> Term:
+        """Facts, and the thread executes."""
+        return terms.conj(self.facts, self.run.activity)
+
+    @property
+    def accessing(self) -> Term:
+        """Facts, the thread executes, and its predicate holds."""
+        return terms.conj(self.active, self.run.pred)
+
+    def thread_variables(self, *, lane: bool = True) -> tuple[Variable, ...]:
+        """The elected lane (where the call uses it) and the thread."""
+        ranges = self.run.ranges
+        found: list[Variable] = []
+        if self.elects:
+            found.append(Variable(ELECTED, "elected", *ranges[ELECTED]))
+        found.append(Variable(CTA, "cta", *ranges[CTA]))
+        found.append(Variable("warpid", "warp", *ranges["warpid"]))
+        if lane:
+            found.append(Variable("laneid", "lane", *ranges["laneid"]))
+        return tuple(found)
+
+    @property
+    def elects(self) -> bool:
+        """Whether `elected` occurs anywhere."""
+        names = terms.variables(terms.conj(self.run.activity, self.run.pred, self.facts))
+        begins = (begin for side in self.sides for check in side.trace.slices for begin in (check.begin,))
+        return ELECTED in names or any(ELECTED in terms.variables(b) for b in begins)
+
+    def group_coordinates(self) -> tuple[Term, ...]:
+        """The group coordinates of the executing thread."""
+        return tuple(axis.coordinate for axis in self.groups)
+
+
+def prepare(call: Call, contract: Contract) -> Problem:
+    """The problem of a call whose operands are views, as many as the contract has."""
+    run = execution(call)
+    symbols = tuple(_symbol_variable(call, s.name, s.min, s.max, s.multiple_of) for s in call.symbols)
+    ranges = {v.name: (v.low, v.high) for v in symbols if v.low is not None and v.high is not None} | run.ranges
+    sides: list[Side] = []
+    for spec, operand in zip(contract.operands, call.operands, strict=True):
+        assert isinstance(operand, View)
+        grounded = operand.map_terms(lambda t: ground(t, call.launch) if isinstance(t, Expr) else t)
+        sides.append(Side(spec, operand, trace(grounded, ranges), operand.tensor.name))
+    facts = terms.conj(run.facts, *(implied_facts(call, side.tensor) for side in sides))
+    groups = group_axes(call, contract.collective)
+    return Problem(call, contract, run, groups, tuple(sides), symbols, facts)
+
+
+def _symbol_variable(call: Call, name: str, low: int | None, high: int | None, step: int) -> Variable:
+    """A declared symbol; without bounds it ranges over index_dtype, which is too much to enumerate: such an end stays None."""
+    first, last = INDEX_DTYPES[call.index_dtype]
+    low = first if low is None and first == 0 else low
+    return Variable(name, "symbol", low if low is None else max(low, first), high if high is None else min(high, last), step)
+
+
+def implied_facts(call: Call, tensor: Tensor) -> Term:
+    """What the declaration of a symbolic global tensor says: extents of at least 0, and a span that fits index_dtype (in elements)."""
+    parts: list[Term] = []
+    tile = base_tile(tensor.layout)
+    entries = [*tensor.shape, *(e for one in tile.shard for e in (one.extent, one.stride)), *(value for _, value in tile.offset)]
+    if not any(isinstance(entry, Expr) for entry in entries):
+        return True
+    for extent in (*tensor.shape, *(one.extent for one in tile.shard)):
+        if isinstance(extent, Expr):
+            parts.append(terms.le(0, terms.normal(extent)))
+    parts.append(terms.le(terms.normal(limits(tensor.layout)[1]), INDEX_DTYPES[call.index_dtype][1]))
+    return terms.conj(*dict.fromkeys(parts))
+
+
+def atom_variables(contract: Contract, *, without: tuple[str, ...] = ()) -> tuple[Variable, ...]:
+    """The atom axes as variables."""
+    return tuple(Variable(axis.name, "atom", 0, axis.extent - 1) for axis in contract.atom if axis.name not in without)
+
+
+def repeat_variables(extents: tuple[int, ...]) -> tuple[Variable, ...]:
+    """The repeat axes as variables `@r0`, `@r1`, ..."""
+    return tuple(Variable(f"@r{k}", "repeat", 0, extent - 1) for k, extent in enumerate(extents))
+
+
+def repeat_terms(count: int) -> tuple[Term, ...]:
+    """The repeat coordinates as terms."""
+    return tuple(var(f"@r{k}") for k in range(count))
+
+
+def residues(problem: Problem, side: Side) -> tuple[int, ...] | None:
+    """The residues of the base address modulo the alignment the contract asks, that `align` and `base` allow.
+
+    All operands of one `tensor` share the base, so their facts add up. Empty where they contradict each other.
+    """
+    assert isinstance(side.spec, Memory)
+    return base_residues(problem, side, side.spec.align_bytes)
+
+
+def base_residues(problem: Problem, side: Side, modulus: int) -> tuple[int, ...]:
+    """The residues modulo `modulus` of base addresses that satisfy align and base of every operand on the allocation; () if none does."""
+    rules: list[tuple[int, int]] = []
+    for other in problem.sides:
+        same = other is side or (side.tensor.tensor is not None and other.tensor.tensor == side.tensor.tensor)
+        if same:
+            rules.append((other.tensor.align or 1, 0))
+            if other.tensor.base is not None:
+                rules.append(other.tensor.base)
+    combined = combine(rules)
+    if combined is None:
+        return ()
+    step, start = combined
+    shared = gcd(step, modulus)
+    return tuple(range(start % shared, modulus, shared))
+
+
+def combine(rules: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """(modulus, residue) equivalent to all congruences (Chinese remainders), None where they contradict each other."""
+    modulus, residue = 1, 0
+    for other, wanted in rules:
+        shared = gcd(modulus, other)
+        if (wanted - residue) % shared:
+            return None
+        rest = other // shared
+        factor = 0 if rest == 1 else (wanted - residue) // shared * pow(modulus // shared, -1, rest) % rest
+        residue = (residue + modulus * factor) % lcm(modulus, other)
+        modulus = lcm(modulus, other)
+    return modulus, residue
+
+
+__all__ = [
+    "LANES", "Problem", "Side", "atom_variables", "base_residues", "combine", "implied_facts", "prepare", "repeat_terms", "repeat_variables",
+    "residues",
+]

@@ -1,0 +1,119 @@
+"""Hazards: what is legal but suspicious. Two executing threads, or two repeats, that store to one byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
+from tilecheck.prove.obligation import relevant
+from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_terms, repeat_variables
+from tilecheck.prove.verdict import Hazard
+from tilecheck.scopes import CTA
+from tilecheck.spec.contract import Memory
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import ELECTED, Term, var
+
+if TYPE_CHECKING:
+    from tilecheck.prove.enumeration import Array
+
+INSTANCE = {"cta": {CTA}, "warp": {CTA, "warpid"}, "thread": {CTA, "warpid", "laneid"}}
+"""The thread coordinates that fix the value of a symbol that varies at each level."""
+PRIVATE = {"global": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "laneid"}}
+"""The thread coordinates that choose the copy of a tensor in each space."""
+
+
+def hazards(problem: Problem, repeats: tuple[int, ...]) -> tuple[Hazard, ...]:
+    """The hazards of a call whose addresses are in bounds."""
+    found = (_race(problem, side, repeats) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write)
+    return tuple(hazard for hazard in found if hazard is not None)
+
+
+def _race(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Hazard | None:
+    import numpy as np
+
+    assert isinstance(side.spec, Memory)
+    spec = side.spec
+    atom: tuple[Term, ...] = tuple(0 if axis.name in spec.row else var(axis.name) for axis in problem.contract.atom)
+    start = side.trace.locate((*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)).bit
+    width = spec.bits
+    for axis in problem.contract.atom:
+        width *= axis.extent if axis.name in spec.row else 1
+    rows = atom_variables(problem.contract, without=spec.row)
+    lane = spec.provider is None
+    threads = problem.thread_variables(lane=lane)
+    parts, _ = relevant(problem.accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
+    used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
+    grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, MAX_POINTS)
+    if isinstance(grid, str) or not grid.points:
+        return None
+    holds = grid.truth(terms.conj(*parts))
+    starts = np.broadcast_to(grid.array(start), grid.shape)
+    varying = {s.name: s.varies for s in problem.call.symbols if s.varies not in {"grid", "cluster"}}
+    return _collide(grid, starts, holds, width, varying, problem, side)
+
+
+def _collide(grid: Grid, starts: Array, holds: Array, width: int, varying: dict[str, str], problem: Problem, side: Side) -> Hazard | None:
+    """The first two accesses, for one value of the uniform symbols, that overlap and can happen together."""
+    import numpy as np
+
+    uniform = [k for k, v in enumerate(grid.variables) if (v.role == "symbol" and v.name not in varying) or v.name == ELECTED]
+    copies = PRIVATE[side.tensor.space]
+    outer = uniform + [k for k, v in enumerate(grid.variables) if v.name in copies and k not in uniform]
+    inner = [k for k in range(len(grid.variables)) if k not in outer]
+    order = [*outer, *inner]
+    count = int(np.prod([grid.shape[k] for k in inner], dtype=np.int64)) if inner else 1
+    flat = starts.transpose(order).reshape(-1, count)
+    mask = holds.transpose(order).reshape(-1, count)
+    inside = [k for k in inner if grid.variables[k].name in varying]
+    for row in range(flat.shape[0]):
+        chosen = np.flatnonzero(mask[row])
+        position = chosen[np.argsort(flat[row][chosen], kind="stable")]
+        sorted_starts = flat[row][position]
+        close = np.flatnonzero(np.diff(sorted_starts) < width)
+        if not len(close):
+            continue
+        if not inside:
+            return _hazard(grid, inner, int(position[close[0]]), int(position[close[0] + 1]), int(sorted_starts[close[0]]), side)
+        pair = _compatible(grid, inner, position.tolist(), sorted_starts.tolist(), width, varying)
+        if pair is not None:
+            return _hazard(grid, inner, *pair, side)
+    return None
+
+
+def _point(grid: Grid, inner: list[int], position: int) -> dict[str, int]:
+    import numpy as np
+
+    index = np.unravel_index(position, [grid.shape[k] for k in inner])
+    return {grid.variables[k].name: grid.values[k][int(i)] for k, i in zip(inner, index, strict=True)}
+
+
+def _compatible(
+    grid: Grid, inner: list[int], positions: list[int], starts: list[int], width: int, varying: dict[str, str]
+) -> tuple[int, int, int] | None:
+    """Two overlapping accesses whose values of varying symbols can hold together: one value for each instance of the level."""
+    points = [_point(grid, inner, position) for position in positions]
+    for first in range(len(points)):
+        for second in range(first + 1, len(points)):
+            if starts[second] - starts[first] >= width:
+                break
+            a, b = points[first], points[second]
+            together = all(
+                a.get(name) == b.get(name) or any(a.get(c) != b.get(c) for c in INSTANCE[level]) for name, level in varying.items()
+            )
+            other = any(a[name] != b[name] for name in a if name not in varying)
+            if together and other:
+                return positions[first], positions[second], starts[first]
+    return None
+
+
+def _hazard(grid: Grid, inner: list[int], first: int, second: int, start: int, side: Side) -> Hazard:
+    a, b = _point(grid, inner, first), _point(grid, inner, second)
+
+    def text(point: dict[str, int]) -> str:
+        names = {CTA: "cta", "warpid": "warp", "laneid": "lane"}
+        parts = [f"{names[name]} {value}" for name, value in point.items() if name in names]
+        repeat = [value for name, value in point.items() if name.startswith("@r")]
+        rest = [f"{name} {value}" for name, value in point.items() if name not in names and not name.startswith("@")]
+        return ", ".join([*parts, *([f"repeat {repeat}"] if repeat else []), *rest])
+
+    return Hazard("memory.race", f"two accesses store to byte {start // 8} of {side.name}: ({text(a)}) and ({text(b)}); which one wins is undefined")

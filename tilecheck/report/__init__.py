@@ -1,0 +1,1 @@
+"""What was asked, as items; what came out, as text and JSON."""

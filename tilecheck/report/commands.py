@@ -1,0 +1,192 @@
+"""The commands: each reads its input, does its work and gives the text to write and the exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tilecheck.errors import InputError
+from tilecheck.report import json as answers
+from tilecheck.report.items import FAILED, OK, UNDECIDED, Item, Outcome, check_items, exit_status, gather, items_of, with_arch
+from tilecheck.report.options import Options
+
+if TYPE_CHECKING:
+    from tilecheck.report.values import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command came to: the text to write, the exit status, and text for stderr."""
+
+    text: str
+    status: int = OK
+    note: str = ""
+
+
+class SeveralErrors(InputError):
+    """More than one file is wrong."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        super().__init__(f"{len(errors)} files cannot be read")
+        self.errors = tuple(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run was asked: the operands of the command, its own flags, and the options. terminal: whether a terminal shows the result."""
+
+    operand: str
+    paths: tuple[str, ...]
+    options: Options
+    kernel: bool = False
+    terminal: bool = False
+
+
+def check(request: Request) -> Result:
+    """The verdicts on every document and claim."""
+    options = request.options
+    items, errors = gather(request.paths)
+    if errors:
+        raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
+    outcomes = check_items(with_arch(items, options.arch), jobs=options.jobs)
+    status = exit_status(outcomes, strict=options.strict)
+    if options.format == "text":
+        from tilecheck.report.text import report
+
+        return Result(report(outcomes, strict=options.strict, terminal=request.terminal), status)
+    return Result(answers.as_lines(outcomes) if options.format == "jsonl" else answers.as_list(outcomes), status)
+
+
+def explain(request: Request) -> Result:
+    """What an opcode asks: exit status 1 where the spelling is illegal, 3 where no contract knows the mnemonic."""
+    from tilecheck.report import explain as about
+
+    explanation = about.explain(request.operand, request.options.arch)
+    status = {about.LEGAL: OK, about.ILLEGAL: FAILED}.get(explanation.status, UNDECIDED)
+    if request.options.format == "text":
+        return Result(about.as_text(explanation, terminal=request.terminal), status)
+    return Result(answers.write(explanation.to_json(), request.options.format), status)
+
+
+def contracts(request: Request) -> Result:
+    """The table of contracts."""
+    from tilecheck.report import contracts as table
+
+    rows = table.rows()
+    if request.options.format == "text":
+        return Result(table.as_text(rows, terminal=request.terminal))
+    documents = [row.to_json() for row in rows]
+    return Result("".join(map(answers.compact, documents)) if request.options.format == "jsonl" else answers.pretty(documents))
+
+
+def schema(request: Request) -> Result:
+    """A JSON Schema."""
+    from tilecheck.schema import SCHEMAS
+
+    name = request.operand or "call"
+    if name not in SCHEMAS:
+        raise InputError(f"found {name[:60]!r}, expected one of {', '.join(SCHEMAS)}", where="schema")
+    return Result(answers.write(SCHEMAS[name](), request.options.format))
+
+
+def emit(request: Request) -> Result:
+    """The PTX of a proved call, as a snippet or a whole kernel."""
+    outcome, refused = _proved(request)
+    if refused is not None:
+        return refused
+    from tilecheck.emit import emit as snippet
+    from tilecheck.emit import emit_kernel
+
+    call, options = outcome.item.call, request.options
+    if options.set and not request.kernel:
+        raise InputError("means something with --kernel only: a snippet leaves symbols to its caller", where="--set")
+    ptx = emit_kernel(call, arch=options.arch).ptx if request.kernel else snippet(call, arch=options.arch).ptx
+    if options.format == "text":
+        return Result(ptx if ptx.endswith("\n") else ptx + "\n")
+    document: dict[str, object] = {"id": call.id, "opcode": call.opcode, "ptx": ptx}
+    if request.kernel:
+        document |= {"values": _values(request, outcome), "elected": options.elected}
+    return Result(answers.write(document, options.format))
+
+
+def predict(request: Request) -> Result:
+    """The image a proved call writes; exit status 1 and no image for any other."""
+    outcome, refused = _proved(request)
+    if refused is not None:
+        return Result("", FAILED, refused.note)
+    from tilecheck.evaluate import Model
+    from tilecheck.spec import BadSpelling, data, find_contract
+
+    call = outcome.item.call
+    contract = find_contract(call.opcode)
+    assert contract is not None
+    assert not isinstance(contract, BadSpelling)
+    image = Model(data(contract), call.to_json()).predict(_values(request, outcome), request.options.elected)
+    document: Mapping[str, object] = image.to_json()
+    if request.options.format == "text":
+        from tilecheck.report.image import as_text
+
+        return Result(as_text(document))
+    return Result(answers.compact(document) if request.options.format == "jsonl" else rows_of(document))
+
+
+def rows_of(document: Mapping[str, object]) -> str:
+    """A JSON object whose members are lists, one row of them a line."""
+    members: list[str] = []
+    for name, rows in document.items():
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows) if isinstance(rows, list | tuple) else json.dumps(rows)
+        members.append(f"{json.dumps(name)}: [\n{lines}\n]" if lines and isinstance(rows, list | tuple) else f"{json.dumps(name)}: {json.dumps(rows)}")
+    return "{" + ",\n".join(members) + "}\n"
+
+
+def reconstruct(request: Request) -> Result:
+    """Runs a proved call on a GPU: exit status 1 where a register or byte differs from the image."""
+    outcome, refused = _proved(request)
+    if refused is not None:
+        return refused
+    from tilecheck.reconstruct import reconstruct as run
+
+    call, options = outcome.item.call, request.options
+    found = run(call, values=_values(request, outcome), elected=options.elected)
+    status = OK if found.matches else FAILED
+    if options.format != "text":
+        document = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": list(found.differences), "evidence": found.evidence}
+        return Result(json.dumps(document, default=str, indent=None if options.format == "jsonl" else 2) + "\n", status)
+    name = f"{call.id}: " if call.id else ""
+    shown = [str(one) for one in found.differences]
+    head = f"{name}{call.opcode}: " + ("every register and byte is as predicted" if found.matches else f"{len(shown)} differences from the prediction")
+    more = [f"  and {len(shown) - 20} more"] if len(shown) > 20 else []
+    return Result("\n".join([head, *(f"  {line}" for line in shown[:20]), *more]) + "\n", status)
+
+
+def _values(request: Request, outcome: Outcome) -> Values:
+    from tilecheck.report.values import completed, parse_settings
+
+    call = outcome.item.call
+    return completed(call, parse_settings(request.options.set, call))
+
+
+def _proved(request: Request) -> tuple[Outcome, Result | None]:
+    """The one call of the document, checked; where it is not proved, the result that says so on stderr."""
+    items = with_arch(items_of(request.operand), request.options.arch)
+    if len(items) != 1:
+        raise InputError(f"found {len(items)} calls, expected one", where=request.operand)
+    item = Item(items[0].call, items[0].where)
+    if request.options.set:
+        from tilecheck.report.values import parse_settings
+
+        parse_settings(request.options.set, item.call)
+    outcome = check_items([item])[0]
+    if outcome.verdict.status == "proved":
+        return outcome, None
+    from tilecheck.report.text import screen
+
+    status = FAILED if outcome.verdict.status == "refuted" else UNDECIDED
+    return outcome, Result("", status, screen(outcome))
+
+
+COMMANDS: dict[str, Callable[[Request], Result]] = {
+    "check": check, "explain": explain, "emit": emit, "predict": predict, "reconstruct": reconstruct, "contracts": contracts, "schema": schema,
+}

@@ -1,0 +1,220 @@
+"""What an opcode asks of its operands, read from the contract's data alone; and the table of all contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tilecheck.report.console import plain, render
+from tilecheck.report.picture import lane_grid
+from tilecheck.spec import BadSpelling, Contract, Entry, Memory, Operand, Register, arch_has, contract_hash, data, find_contract, find_entry, mnemonic_of
+from tilecheck.symbolic.terms import Term, variables
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+LEGAL, ILLEGAL, UNKNOWN = "legal", "illegal", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """An opcode, whether it is `legal`, `illegal` or `unknown`, and what stands behind that.
+
+    arch: the architecture asked about, if any.
+    """
+
+    opcode: str
+    status: str
+    contract: Contract | None = None
+    bad: BadSpelling | None = None
+    entry: Entry | None = None
+    arch: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The explanation as plain data."""
+        document: dict[str, object] = {"opcode": self.opcode, "status": self.status}
+        if self.entry is not None:
+            document["spelling"] = self.entry.grammar.order()
+            document["source"] = self.entry.grammar.source
+        if self.bad is not None:
+            document |= {"qualifier": self.bad.qualifier, "why": self.bad.why, "nearest": list(self.bad.nearest)}
+        if self.contract is not None:
+            document |= {"arch_floor": self.contract.arch, "contract_hash": contract_hash(self.contract), "contract": data(self.contract)}
+        return document
+
+
+def explain(opcode: str, arch: str | None = None) -> Explanation:
+    """What is known of an opcode; `illegal` also where `arch` is below the form's floor."""
+    found, entry = find_contract(opcode), find_entry(mnemonic_of(opcode))
+    if found is None or entry is None:
+        return Explanation(opcode, UNKNOWN)
+    if isinstance(found, BadSpelling):
+        return Explanation(opcode, ILLEGAL, None, found, entry, arch)
+    if arch is not None and not arch_has(arch, found.arch):
+        return Explanation(opcode, ILLEGAL, found, BadSpelling(arch, f"the form needs {found.arch}"), entry, arch)
+    return Explanation(opcode, LEGAL, found, None, entry, arch)
+
+
+def as_text(explanation: Explanation, *, terminal: bool) -> str:
+    """The explanation for people."""
+    opcode = plain(explanation.opcode)
+    if explanation.entry is None:
+        from tilecheck.spec.table import BUILT_IN
+
+        known = ", ".join(BUILT_IN)
+        return f"{opcode}: no contract knows the mnemonic {plain(mnemonic_of(explanation.opcode))}; `tilecheck contracts` lists those there are ({known})\n"
+    parts: list[RenderableType] = []
+    if explanation.bad is not None:
+        parts.append(_table([("illegal", opcode), ("at fault", f"{plain(explanation.bad.qualifier)}: {plain(explanation.bad.why)}"), *_spelling(explanation)]))
+    elif explanation.contract is not None:
+        parts += [_table([("opcode", opcode), *_general(explanation.contract)]), *_operands(explanation.contract), *_maps(explanation.contract)]
+    return "".join(render(part, terminal=terminal) for part in parts)
+
+
+def _spelling(explanation: Explanation) -> list[tuple[str, str]]:
+    assert explanation.entry is not None
+    grammar = explanation.entry.grammar
+    rows = [("spelling", grammar.order())]
+    rows += [(f".{slot.name}", " ".join(f".{value}" for value in slot.values) + ("" if slot.required else "  (may be left out)")) for slot in grammar.slots]
+    nearest = explanation.bad.nearest if explanation.bad is not None else ()
+    rows += [("legal near it" if k == 0 else "", one) for k, one in enumerate(nearest)]
+    return [*rows, ("source", grammar.source)]
+
+
+def _general(contract: Contract) -> list[tuple[str, str]]:
+    who = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
+    return [
+        ("source", contract.source), ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.arch),
+        ("executes", who.get(contract.collective, contract.collective)),
+        ("atom", ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom) + ": the last axes of every view, behind group and repeat axes"),
+        ("issue", issue_text(contract)),
+    ]
+
+
+def issue_text(contract: Contract) -> str:
+    """The PTX statement with the operands' names; registers are numbered in operand order."""
+    fields: dict[str, str] = {"opcode": contract.opcode}
+    for operand in contract.operands:
+        if isinstance(operand, Memory):
+            fields[operand.name] = operand.name
+            continue
+        count = register_count(contract, operand)
+        text = ", ".join(f"{operand.name}{k}" for k in range(count))
+        fields[operand.name] = text if count == 1 or "{{{" + operand.name + "}}}" in contract.issue else "{" + text + "}"
+    fields |= {p.name: p.name for p in contract.parameters if p.operand}
+    return contract.issue.format(**fields)
+
+
+def register_count(contract: Contract, operand: Register) -> int:
+    """How many registers of a thread the instruction names for an operand."""
+    from itertools import product
+
+    from tilecheck.symbolic.terms import evaluate
+
+    names = [axis.name for axis in contract.atom]
+    points = product(*(range(axis.extent) for axis in contract.atom))
+    return 1 + max(evaluate(operand.register, dict(zip(names, point, strict=True))) for point in points)
+
+
+def _operands(contract: Contract) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for operand in contract.operands:
+        parts.append(_table([(operand.name, _kind(operand)), *((" ", text) for text in _demands(operand, contract))]))
+    rows = [(p.name, _parameter(p.kind, p.needs, required=p.required)) for p in contract.parameters]
+    return [*parts, *([_table([("parameters", ""), *((f"  {name}", text) for name, text in rows)])] if rows else [])]
+
+
+def _kind(operand: Operand) -> str:
+    role = "written" if operand.write else "read"
+    where = "registers" if isinstance(operand, Register) else f"{operand.space or 'generic'} memory"
+    types = f", viewed as {', '.join(operand.dtypes)}" if operand.dtypes else ""
+    return f"{where}, {role}; elements of {operand.bits} bits{types}"
+
+
+def _demands(operand: Operand, contract: Contract) -> list[str]:
+    axes = _names(contract)
+    if isinstance(operand, Register):
+        who = "the executing thread" if operand.lane is None else f"lane {operand.lane}"
+        text = f"element ({axes}) is register {operand.register} of {who}"
+        return [text, *(["every element of a thread in a slot of its own, no replicas"] if operand.write else [])]
+    row = ", ".join(operand.row)
+    texts = [f"elements along {row} are consecutive; each row starts at a multiple of {operand.align_bytes} bytes"]
+    if operand.provider is not None:
+        texts.append(f"lane {operand.provider} gives the address of a row" + ("; further lanes repeat valid addresses" if operand.surplus == "repeat" else ""))
+    return texts
+
+
+def _parameter(kind: str, needs: str | None, *, required: bool) -> str:
+    words = {"predicate": "a condition: only threads where it holds access memory", "flag": "true or false", "u64": "an unsigned 64-bit operand"}
+    return words.get(kind, kind) + (", required" if required else "") + (f", only with {needs}" if needs else "")
+
+
+def _names(contract: Contract) -> str:
+    return ", ".join(axis.name for axis in contract.atom)
+
+
+def _maps(contract: Contract) -> list[RenderableType]:
+    """What goes where, as an equation, and the ownership and address lanes as tables."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    move = contract.move
+    left = _names(contract) + "".join(f"; {part.name}" for part in move.parts)
+    count = len(contract.atom)
+    right = ", ".join(str(term) for term in move.source[:count]) + "".join(f"; {term}" for term in move.source[count:])
+    parts: list[RenderableType] = [_table([("moves", f"{move.dst}[{left}] <- {move.src}[{right}]")])]
+    if move.parts:
+        units = ", ".join(f"{part.name} 0..{part.extent - 1}" for part in move.parts)
+        parts.append(_table([("", f"({units}: the parts of an element, low bits first)")]))
+    for title, drawn in tables(contract):
+        parts.append(Padding(Text(f"{title}\n{drawn}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)))
+    return parts
+
+
+def tables(contract: Contract) -> list[tuple[str, str]]:
+    """(title, grid) of the lanes that own the elements of each register operand, over the last two atom axes."""
+    found: list[tuple[str, str]] = []
+    for operand in contract.operands:
+        lane = operand.lane if isinstance(operand, Register) else operand.provider
+        if lane is None or len(contract.atom) < 2:
+            continue
+        if isinstance(operand, Register):
+            found.append((f"lane that holds {operand.name}[{_names(contract)}]{_for_all(lane, contract)}", _grid(lane, contract)))
+        else:
+            found.append((f"lane that gives the address of row ({', '.join(_row_axes(operand, contract))}) of {operand.name}", _rows(lane, operand, contract)))
+    return found
+
+
+def _row_axes(operand: Memory, contract: Contract) -> list[str]:
+    return [axis.name for axis in contract.atom if axis.name not in operand.row]
+
+
+def _for_all(lane: Term, contract: Contract) -> str:
+    fixed = [axis.name for axis in contract.atom[:-2]]
+    used = variables(lane) if not isinstance(lane, int) else frozenset[str]()
+    return f", the same for every {', '.join(fixed)}" if fixed and not used & set(fixed) else f", {', '.join(fixed)} 0" if fixed else ""
+
+
+def _grid(lane: Term, contract: Contract) -> str:
+    outer: Mapping[str, int] = {axis.name: 0 for axis in contract.atom[:-2]}
+    return lane_grid(lane, contract.atom[-2], contract.atom[-1], dict(outer))
+
+
+def _rows(lane: Term, operand: Memory, contract: Contract) -> str:
+    axes = [axis for axis in contract.atom if axis.name not in operand.row]
+    if len(axes) != 2:
+        return str(lane)
+    return lane_grid(lane, axes[0], axes[1], {})
+
+
+def _table(rows: list[tuple[str, str]]) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, min_width=12)
+    grid.add_column(overflow="fold")
+    for label, text in rows:
+        grid.add_row(Text(label, style="bold"), Text(text, overflow="fold"))
+    return grid

@@ -1,0 +1,118 @@
+"""One sentence for a failing clause: what would make it hold. Taken from the clause and the call's data; never another opcode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tilecheck.spec.contract import Contract, Memory, Operand, Register
+
+if TYPE_CHECKING:
+    from tilecheck.call import Call
+    from tilecheck.layout.view import View
+    from tilecheck.prove.verdict import ClauseResult
+
+GENERAL: dict[str, str] = {
+    "space.explicit": "Write the state space that the operand is in as a qualifier.",
+    "participation": "Let the guard hold for all 32 lanes of a warp or for none of them, and keep pred and the starts the same in all lanes.",
+    "replica": "Leave the replica R[...] (or the broadcast) out of the destination: an element is written in one place.",
+    "distinct": "Give every element that one thread receives a slot of its own.",
+    "index.range": "Bound the symbols (min, max) so that every intermediate result fits, or declare a wider index_dtype.",
+    "base.period": "State the base's residue for the whole period (align= or base=) if the allocation has it.",
+}
+
+
+def short_name(clause: str, contract: Contract | None) -> tuple[str, Operand | None]:
+    """The clause without its operand, and that operand of the contract."""
+    head, _, rest = clause.partition(".")
+    operand = None if contract is None else next((o for o in contract.operands if o.name == head), None)
+    return (rest, operand) if operand is not None else (clause, None)
+
+
+def view_of(operand: Operand | None, call: Call, contract: Contract | None) -> View | None:
+    """The view that the call hands to an operand of the contract."""
+    from tilecheck.layout.view import View
+
+    if operand is None or contract is None:
+        return None
+    place = contract.operands.index(operand)
+    found = call.operands[place] if place < len(call.operands) else None
+    return found if isinstance(found, View) else None
+
+
+def hint(clause: ClauseResult, call: Call, contract: Contract | None) -> str | None:
+    """What would make the clause hold, or None where nothing can be said from the data."""
+    name, operand = short_name(clause.id, contract)
+    if name == "opcode":
+        return _opcode(call, contract)
+    if contract is None:
+        return None
+    if name == "operands":
+        names = ", ".join(o.name for o in contract.operands)
+        parameters = ", ".join(p.name + (" (required)" if p.required else "") for p in contract.parameters)
+        return f"Give the operands {names} in this order" + (f"; the parameters it takes are {parameters}." if parameters else ".")
+    if name == "shape":
+        axes = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
+        return f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and the repeats that all operands share."
+    if name == "aligned":
+        return _aligned(clause, operand, call, contract)
+    if name in {"storage", "type", "owner", "contiguous"}:
+        return _of_operand(name, operand, contract)
+    if name in {"bounds", "backing"}:
+        return _extent(name, clause, operand, call, contract)
+    return GENERAL.get(name)
+
+
+def _opcode(call: Call, contract: Contract | None) -> str:
+    if contract is None:
+        return f"`tilecheck explain {call.opcode}` says what is wrong with the spelling, and which legal ones are near."
+    return f"The form exists on {contract.arch} and later: check it for such an architecture, or for none."
+
+
+def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:
+    view = view_of(operand, call, contract)
+    if view is None or not isinstance(operand, Memory):
+        return None
+    need, tensor = operand.align_bytes, view.tensor
+    example = clause.counterexample
+    residues = {} if example is None else {name: value for name, value in example.symbols if name.startswith("base(")}
+    if any(residues.values()):
+        known = f"its base is only known to be a multiple of {tensor.align}" if tensor.align else "nothing more is known of its base"
+        return f"Say align={need} (or base=, the residue) on the tensor {tensor.name} if its allocation has it: {known}."
+    names = _symbols(clause)
+    step = need * 8 // operand.bits
+    if names:
+        return f"Let every row start at a multiple of {need} bytes ({step} elements of {operand.bits} bits): declare that as multiple_of or assume it of {', '.join(names)}."
+    return f"Start every row at a multiple of {need} bytes ({step} elements of {operand.bits} bits) from an aligned base: the starts and the strides between rows decide."
+
+
+def _of_operand(name: str, operand: Operand | None, contract: Contract) -> str | None:
+    if operand is None:
+        return None
+    if name == "storage":
+        space = "registers" if isinstance(operand, Register) else f"{operand.space} memory"
+        return f"Hand it elements of {operand.bits} bits in {space}; view(dtype) changes the width where the last axis has stride 1."
+    if name == "type":
+        return f"View it as one of {', '.join(operand.dtypes)}: the bits stay the same." if operand.dtypes else None
+    if name == "contiguous":
+        return f"Give the {' and '.join(operand.row)} axis stride 1 in elements of {operand.bits} bits." if isinstance(operand, Memory) else None
+    lane = operand.lane if isinstance(operand, Register) else None
+    if lane is None:
+        return "Let the thread axes of the layout follow the group axes of the view: the thread that executes an element holds it."
+    axes = ", ".join(axis.name for axis in contract.atom)
+    return f"Let the layout send element ({axes}) to laneid {lane}."
+
+
+def _extent(name: str, clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:
+    view = view_of(operand, call, contract)
+    if name == "backing":
+        return f"Declare size_bytes of the whole allocation of {view.tensor.name}, or a layout whose span fits it." if view is not None else None
+    names = _symbols(clause)
+    if names:
+        return f"Bound {', '.join(names)} (min, max or assume) so that the slice stays inside the axis."
+    return "Let the slice begin at 0 or later and end within the axis."
+
+
+def _symbols(clause: ClauseResult) -> list[str]:
+    """The symbols of the counterexample, base residues aside."""
+    example = clause.counterexample
+    return [] if example is None else [name for name, _ in example.symbols if not name.startswith("base(")]

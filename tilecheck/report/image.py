@@ -1,0 +1,82 @@
+"""A predicted image as text: what every written register slot and byte holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tilecheck.report.console import plain
+
+Row = Sequence[object]
+
+
+def as_text(image: Mapping[str, object]) -> str:
+    """One line a register slot; runs of bytes with consecutive sources on one line."""
+    registers = [_register(row) for row in cast("Sequence[Row]", image.get("registers", ()))]
+    memory = [_run(run) for run in _runs(cast("Sequence[Row]", image.get("memory", ())))]
+    lines = [*registers, *memory]
+    return plain("".join(f"{line}\n" for line in lines)) if lines else "nothing is written\n"
+
+
+def _register(row: Row) -> str:
+    operand, cta, warp, lane, slot, source = row[:6]
+    where = f"{operand} cta {cta} warp {warp} lane {lane} slot {slot}"
+    if source is None:
+        return f"{where} = {row[6] if len(row) > 6 else 'undefined'}"
+    return f"{where} = {_sources(cast('Sequence[Row]', source))}"
+
+
+def _sources(sources: Sequence[Row]) -> str:
+    """`A[4..7]` for consecutive bytes of one tensor."""
+    parts: list[str] = []
+    start = 0
+    for k in range(1, len(sources) + 1):
+        if k < len(sources) and _follows(sources[k - 1], sources[k]):
+            continue
+        first, last = sources[start], sources[k - 1]
+        name, begin, end = first[0], first[1], last[1]
+        bits = f" bits {first[2]}+{first[3]}" if len(first) == 4 else ""
+        parts.append(f"{name}[{begin}]{bits}" if begin == end else f"{name}[{begin}..{end}]")
+        start = k
+    return " ".join(parts)
+
+
+def _follows(before: Row, after: Row) -> bool:
+    whole = len(before) == 2 and len(after) == 2
+    return whole and before[0] == after[0] and cast("int", after[1]) == cast("int", before[1]) + 1
+
+
+def _runs(rows: Sequence[Row]) -> list[list[Row]]:
+    runs: list[list[Row]] = []
+    for row in rows:
+        if runs and _continues(runs[-1][-1], row):
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return runs
+
+
+def _continues(before: Row, after: Row) -> bool:
+    if before[0] != after[0] or cast("int", after[1]) != cast("int", before[1]) + 1 or before[2] != after[2]:
+        return False
+    left, right = before[3], after[3]
+    if isinstance(left, int) and isinstance(right, int):
+        return right == left + 1
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        a, b = cast("Row", left), cast("Row", right)
+        return a[:-1] == b[:-1] and cast("int", b[-1]) == cast("int", a[-1]) + 1
+    return left == right
+
+
+def _run(run: list[Row]) -> str:
+    first, last = run[0], run[-1]
+    where = f"{first[0]} byte {first[1]}" if len(run) == 1 else f"{first[0]} bytes {first[1]}..{last[1]}"
+    source, place = first[2], first[3]
+    if source is None:
+        return f"{where} = {place}"
+    if isinstance(place, list | tuple):
+        cta, warp, lane, slot, byte = cast("Row", place)
+        end = cast("Row", last[3])[-1]
+        shown = f"byte {byte}" if byte == end else f"bytes {byte}..{end}"
+        return f"{where} = {source} cta {cta} warp {warp} lane {lane} slot {slot} {shown}"
+    return f"{where} = {source}[{place}]" if place == last[3] else f"{where} = {source}[{place}..{last[3]}]"

@@ -1,0 +1,213 @@
+"""Everything a run checks, gathered from files, directories, check files and stdin, and what came out of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tilecheck.claims import Claim, Expectation, collect, has_claims
+from tilecheck.errors import InputError, TilecheckError
+
+if TYPE_CHECKING:
+    from tilecheck.call import Call
+    from tilecheck.document import Entry
+    from tilecheck.prove.verdict import Verdict
+
+STDIN = "<stdin>"
+SUFFIXES = (".json", ".jsonl", ".py")
+OK, FAILED, BAD_INPUT, UNDECIDED = 0, 1, 2, 3
+"""The exit statuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One call to check: where it stands (`file:line` or `file.py::claim`), what is expected of it, and why."""
+
+    call: Call
+    where: str
+    expectation: Expectation | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One item and its verdict."""
+
+    item: Item
+    verdict: Verdict
+
+    @property
+    def as_expected(self) -> bool | None:
+        """Whether the verdict is the expected one; None where nothing is expected."""
+        expectation = self.item.expectation
+        return None if expectation is None else expectation.met_by(self.verdict)
+
+    def exit_status(self, *, strict: bool) -> int:
+        """What this outcome alone makes of the run; with `strict` a hazard that is not expected fails it."""
+        expected = self.item.expectation
+        named = None if expected is None else expected.hazard
+        if strict and any(h.id != named for h in self.verdict.hazards):
+            return FAILED
+        if expected is not None:
+            return OK if self.as_expected else FAILED
+        return {"proved": OK, "refuted": FAILED}.get(self.verdict.status, UNDECIDED)
+
+
+def exit_status(outcomes: Sequence[Outcome], *, strict: bool) -> int:
+    """0 all proved or as expected, 1 something refuted or not as expected, 3 nothing of that but something undecided."""
+    found = {outcome.exit_status(strict=strict) for outcome in outcomes}
+    return FAILED if FAILED in found else UNDECIDED if UNDECIDED in found else OK
+
+
+def gather(paths: Sequence[str]) -> tuple[list[Item], list[InputError]]:
+    """The items of every path in order, and one error for each file that is wrong."""
+    items: list[Item] = []
+    errors: list[InputError] = []
+    for path in paths:
+        try:
+            files = [path] if path == "-" or not os.path.isdir(path) else _files_of(path)
+        except InputError as error:
+            errors.append(error)
+            continue
+        for file in files:
+            try:
+                items.extend(items_of(file))
+            except InputError as error:
+                errors.append(error)
+    return items, errors
+
+
+def items_of(path: str) -> list[Item]:
+    """The items of one file, `-` for stdin."""
+    if path.endswith(".py"):
+        if not os.path.isfile(path):
+            raise InputError("cannot be read: no such file", where=path)
+        return [item for one in collect(path) for item in claim_items(one)]
+    return [_from_entry(entry) for entry in entries_of(path)]
+
+
+def entries_of(path: str) -> list[Entry]:
+    """The documents of one JSON file or of stdin; errors name the line, too."""
+    from tilecheck.document import read_file, read_text
+    from tilecheck.report.locate import with_line
+
+    if path == "-":
+        text = _stdin()
+        try:
+            return read_text(text, where=STDIN, lines=_is_lines(text))
+        except InputError as error:
+            raise with_line(error, text) from error
+    try:
+        return read_file(path)
+    except InputError as error:
+        if not error.path or error.where != path:
+            raise
+        raise with_line(error, Path(path).read_text(encoding="utf-8", errors="replace")) from error
+
+
+def claim_items(one: Claim) -> list[Item]:
+    """The calls of a claim as items; a call without an id gets the claim's title."""
+    calls = one.calls()
+    titles = [one.title] if len(calls) == 1 else [f"{one.title}[{k}]" for k in range(len(calls))]
+    return [
+        Item(call if call.id else dataclasses.replace(call, id=title), title, one.expectation)
+        for call, title in zip(calls, titles, strict=True)
+    ]
+
+
+def with_arch(items: Sequence[Item], arch: str | None) -> list[Item]:
+    """The items, calls that name no architecture given this one."""
+    if arch is None:
+        return list(items)
+    return [item if item.call.arch else dataclasses.replace(item, call=dataclasses.replace(item.call, arch=arch)) for item in items]
+
+
+def check_items(items: Sequence[Item], *, jobs: int = 1) -> list[Outcome]:
+    """The outcome of every item, in order; with `jobs` > 1 in that many processes."""
+    jobs = min(jobs, len(items))
+    if jobs <= 1:
+        return [_checked(item) for item in items]
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(_checked, items, chunksize=max(1, len(items) // (4 * jobs))))
+
+
+class CheckFailedError(Exception):
+    """The checker itself failed on an item."""
+
+
+def _checked(item: Item) -> Outcome:
+    from tilecheck.prove.check import check
+
+    try:
+        return Outcome(item, check(item.call))
+    except InputError as error:
+        raise InputError(error.message, path=error.path, where=error.where or item.where) from error
+    except TilecheckError:
+        raise
+    except Exception as error:
+        raise CheckFailedError(f"{type(error).__name__}: {error}, while checking {item.call.id or item.call.opcode} of {item.where}") from error
+
+
+def _from_entry(entry: Entry) -> Item:
+    expected = None if entry.expect is None else Expectation(entry.expect, entry.clause, entry.hazard)
+    return Item(entry.call, entry.where, expected, entry.why)
+
+
+def _files_of(directory: str) -> list[str]:
+    """The files to check below a directory, sorted; hidden directories are left out, and Python files without claims."""
+    found = [file for file in _walk(directory) if not file.endswith(".py") or has_claims(file) or _is_broken(file)]
+    if not found:
+        raise InputError("nothing to check in it, expected .json or .jsonl documents or .py files with claims", where=directory)
+    return found
+
+
+def _walk(directory: str) -> Iterator[str]:
+    def refuse(error: OSError) -> None:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(error.filename))
+
+    files: list[str] = []
+    for folder, folders, names in os.walk(directory, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
+        files.extend(os.path.join(folder, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+    yield from sorted(files)
+
+
+def _is_broken(path: str) -> bool:
+    """Whether a Python file speaks of tilecheck and does not parse: a check file that must not be skipped."""
+    try:
+        source = Path(path).read_bytes()
+        if b"tilecheck" not in source:
+            return False
+        compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return True
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+    return False
+
+
+def _stdin() -> str:
+    from tilecheck.document import MAX_BYTES
+
+    try:
+        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise InputError(f"more than {MAX_BYTES} bytes; at most that many are read", where=STDIN)
+        return data.decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=STDIN) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start} is not UTF-8 text", where=STDIN) from None
+
+
+def _is_lines(text: str) -> bool:
+    """Whether text holds one document a line: more than one line, and the first is a JSON object of its own."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return len(lines) > 1 and lines[0].lstrip().startswith("{") and lines[0].rstrip().endswith("}") and lines[1].lstrip().startswith("{")

@@ -1,0 +1,107 @@
+"""Small pictures in ASCII that mark where a counterexample lies: a row among its alignment lines, an element among the lanes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tilecheck.report.hints import short_name
+from tilecheck.spec.contract import AtomAxis, Contract, Memory, Register
+from tilecheck.symbolic.terms import Term, evaluate
+
+if TYPE_CHECKING:
+    from tilecheck.prove.verdict import ClauseResult, Counterexample
+
+_BYTE = re.compile(r"\bbyte (-?\d+)")
+COLUMNS = 64
+
+
+def picture(clause: ClauseResult, contract: Contract | None) -> str | None:
+    """The picture of a failing clause, or None where it has none."""
+    example = clause.counterexample
+    name, operand = short_name(clause.id, contract)
+    if example is None or contract is None or operand is None:
+        return None
+    if name == "aligned" and isinstance(operand, Memory):
+        return _aligned(example, operand, contract)
+    if name == "contiguous" and isinstance(operand, Memory):
+        return _contiguous(example, operand)
+    if name == "owner" and isinstance(operand, Register) and operand.lane is not None:
+        return _owner(example, operand.lane, contract)
+    return None
+
+
+def _byte(text: str) -> int | None:
+    match = _BYTE.search(text)
+    return None if match is None else int(match[1])
+
+
+def _aligned(example: Counterexample, operand: Memory, contract: Contract) -> str | None:
+    at, need = _byte(example.actual), operand.align_bytes
+    if at is None or need < 2:
+        return None
+    length = max(1, _row_elements(operand, contract) * operand.bits // 8)
+    first = at - at % need
+    lines = max(2, -(-(at + length - first) // need))
+    scale = max(1, -(-lines * need // COLUMNS))
+    ruler = "".join("|" + "-" * (need // scale - 1) for _ in range(lines)) + "|"
+    row = " " * ((at - first) // scale) + "#" * max(1, length // scale)
+    numbers = _labels([(first + k * need, k * (need // scale)) for k in range(lines + 1)])
+    return "\n".join((numbers, ruler, row, " " * ((at - first) // scale) + f"^ the row starts at byte {at}"))
+
+
+def _row_elements(operand: Memory, contract: Contract) -> int:
+    total = 1
+    for axis in contract.atom:
+        total *= axis.extent if axis.name in operand.row else 1
+    return total
+
+
+def _labels(places: list[tuple[int, int]]) -> str:
+    """Numbers at columns, those left out that would run into the one before."""
+    text = ""
+    for number, column in places:
+        if column >= len(text) + (1 if text else 0):
+            text = text.ljust(column) + str(number)
+    return text
+
+
+def _contiguous(example: Counterexample, operand: Memory) -> str | None:
+    expected, actual = _byte(example.expected), _byte(example.actual)
+    width = max(1, operand.bits // 8)
+    if expected is None or actual is None or abs(expected - actual) + 3 * width > COLUMNS:
+        return None
+    first = min(expected - width, actual)
+    cells = {expected - width: "=" * width, expected: "." * width, actual: "#" * width}
+    row = "".join(_placed(cells, first))
+    marks = _labels([(place, place - first) for place in sorted({expected, actual})])
+    return "\n".join((marks, row, "= the element before, . where this one belongs, # where it is"))
+
+
+def _placed(cells: dict[int, str], first: int) -> list[str]:
+    line: list[str] = []
+    for place in sorted(cells):
+        line.extend(" " * (place - first - len(line)))
+        line[place - first :] = list(cells[place])
+    return line
+
+
+def _owner(example: Counterexample, lane: Term, contract: Contract) -> str | None:
+    if len(contract.atom) < 2 or len(example.atom) != len(contract.atom):
+        return None
+    outer = dict(zip((axis.name for axis in contract.atom[:-2]), example.atom, strict=False))
+    return lane_grid(lane, contract.atom[-2], contract.atom[-1], outer, marked=example.atom[-2:])
+
+
+def lane_grid(lane: Term, down: AtomAxis, across: AtomAxis, outer: dict[str, int], *, marked: tuple[int, ...] = ()) -> str:
+    """Which lane holds each element of two atom axes; `marked` stands in brackets."""
+    head = f"{down.name} \\ {across.name}"
+    lines = [head + "".join(f"{k:>5} " for k in range(across.extent))]
+    for i in range(down.extent):
+        cells: list[str] = []
+        for j in range(across.extent):
+            number = evaluate(lane, {**outer, down.name: i, across.name: j})
+            cells.append(f" [{number:>2}] " if (i, j) == tuple(marked) else f"  {number:>2}  ")
+        lines.append(str(i).rjust(len(head)) + "".join(cells))
+    return "\n".join(line.rstrip() for line in lines)
+

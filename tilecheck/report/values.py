@@ -1,0 +1,60 @@
+"""Values for the symbols of one run: `--set n=4` and `n=[1,2,...]`, what is not set taken from the least assignment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tilecheck.errors import InputError
+
+if TYPE_CHECKING:
+    from tilecheck.call import Call, Symbol
+
+Values = dict[str, "int | list[int]"]
+
+_INTEGER = r"-?(?:0[xX][0-9a-fA-F]{1,64}|[0-9]{1,78})"
+_SETTING = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:({_INTEGER})|\[\s*({_INTEGER}(?:\s*,\s*{_INTEGER})*)\s*,?\s*\])")
+
+
+def parse_settings(settings: Sequence[str], call: Call) -> Values:
+    """The values that `--set` gives; InputError names the setting that is malformed, unknown, repeated or against the symbol's range."""
+    declared = {s.name: s for s in call.symbols}
+    values: Values = {}
+    for text in settings:
+        where = f"--set {text[:80]}"
+        match = _SETTING.fullmatch(text.strip())
+        if match is None:
+            raise InputError("expected NAME=INTEGER or NAME=[INTEGER, ...]", where=where)
+        name = match[1]
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise InputError(f"the call declares no symbol {name!r}; it declares {known}", where=where)
+        if name in values:
+            raise InputError(f"{name} is set twice", where=where)
+        numbers = [int(part, 0) if "x" in part.lower() else int(part) for part in (match[2] or match[3]).replace(" ", "").rstrip(",").split(",")]
+        for number in numbers:
+            _in_range(declared[name], number, where)
+        if match[2] is None and declared[name].varies == "grid":
+            raise InputError(f"{name} has one value for the whole grid, expected {name}=INTEGER", where=where)
+        values[name] = numbers[0] if match[2] is not None else numbers
+    return values
+
+
+def _in_range(declared: Symbol, value: int, where: str) -> None:
+    low, high, step = declared.min, declared.max, declared.multiple_of
+    if (low is not None and value < low) or (high is not None and value > high) or value % step:
+        ends = f"from {'...' if low is None else low} to {'...' if high is None else high}" if low is not None or high is not None else "any integer"
+        multiple = f", a multiple of {step}" if step != 1 else ""
+        raise InputError(f"{value} is not a value of {declared.name}: {ends}{multiple}", where=where)
+
+
+def completed(call: Call, given: Mapping[str, int | list[int]]) -> Values:
+    """Every symbol's value: the given ones, and for the rest the least assignment that satisfies all facts and pred."""
+    if all(s.name in given for s in call.symbols):
+        return dict(given)
+    from tilecheck.reconstruct import least_assignment
+
+    single = {name: value for name, value in given.items() if isinstance(value, int)}
+    least = least_assignment(call.substitute(**single) if single else call)
+    return {**least, **given}

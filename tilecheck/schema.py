@@ -1,0 +1,166 @@
+"""The JSON Schemas (draft 2020-12) of the documents tilecheck reads and writes: `call`, `case`, `verdict`.
+
+A schema says what a document is made of. What it cannot say (that a name is declared, that the sizes of a reshape multiply out,
+that an expression parses) is the reader's business: every document that is read follows its schema, not the reverse.
+"""
+
+from __future__ import annotations
+
+from tilecheck.call import INDEX_DTYPES, MAX_CLUSTER, SCOPES, VARIES
+from tilecheck.document import CALL_SCHEMA, MAX_OPERANDS, MAX_RANK, SPACES, STATUSES
+from tilecheck.layout.dtypes import DTYPE_BITS
+
+Schema = dict[str, object]
+
+VERDICT_SCHEMA = "tilecheck/verdict@1"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+TEXT: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+POSITIVE: Schema = {"type": "integer", "minimum": 1}
+TERM: Schema = {"description": "an integer, or an integer expression", "type": ["integer", "string"]}
+CONDITION: Schema = {"description": "true, false, or an expression", "type": ["boolean", "string"]}
+
+
+def schema(name: str) -> Schema:
+    """The schema called `call`, `case` or `verdict`."""
+    return SCHEMAS[name]()
+
+
+def _object(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _list(items: Schema, least: int = 0, most: int | None = None) -> Schema:
+    return {"type": "array", "items": items, **({"minItems": least} if least else {}), **({"maxItems": most} if most is not None else {})}
+
+
+def _choice(values: tuple[str, ...]) -> Schema:
+    return {"enum": list(values)}
+
+
+def _or_null(one: Schema) -> Schema:
+    return {"anyOf": [one, {"type": "null"}]}
+
+
+def call() -> Schema:
+    """The schema of tilecheck/call@1."""
+    properties: Schema = {
+        "schema": {"const": CALL_SCHEMA},
+        "id": TEXT,
+        "opcode": {"description": "a PTX opcode", "type": "string", "pattern": "^[A-Za-z0-9_.:]{1,300}$"},
+        "arch": _or_null({"type": "string", "pattern": "^sm_[0-9]{2,3}[af]?$"}),
+        "scope": _choice(SCOPES),
+        "launch": _or_null(_launch()),
+        "guard": _or_null(CONDITION),
+        "index_dtype": _or_null(_choice(tuple(INDEX_DTYPES))),
+        "symbols": _or_null(_list({"$ref": "#/$defs/symbol"}, most=100)),
+        "assume": _or_null(_list(CONDITION, most=1000)),
+        "operands": _list({"anyOf": [{"$ref": "#/$defs/view"}, {"$ref": "#/$defs/scalar"}]}, most=MAX_OPERANDS),
+        "parameters": _or_null({"type": "object", "additionalProperties": {"$ref": "#/$defs/parameter"}}),
+        "function": _function(),
+    }
+    return {
+        "$schema": DRAFT, "$id": "urn:tilecheck:call@1", "title": CALL_SCHEMA,
+        "description": "One PTX tile instruction applied to views under a scope, a launch, a guard and facts about symbols.",
+        **_object(properties, ("schema", "opcode", "scope", "operands")),
+        "$defs": {"symbol": _symbol(), "view": _view(), "scalar": _scalar(), "step": {"oneOf": _steps()}, "parameter": _parameter()},
+    }
+
+
+def _launch() -> Schema:
+    block, cluster = {"type": "integer", "minimum": 1, "maximum": 1024}, {"type": "integer", "minimum": 1, "maximum": MAX_CLUSTER}
+    return _object({"block": _list(block, 1, 3), "cluster": _or_null(_list(cluster, 1, 3))}, ("block",))
+
+
+def _symbol() -> Schema:
+    name: Schema = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+    properties: Schema = {
+        "name": name, "min": _or_null(INTEGER), "max": _or_null(INTEGER), "multiple_of": _or_null(POSITIVE), "varies": _or_null(_choice(VARIES)),
+    }
+    return _object(properties, ("name",))
+
+
+def _view() -> Schema:
+    properties: Schema = {
+        "name": {"type": "string", "minLength": 1, "maxLength": 200},
+        "tensor": _or_null(TEXT),
+        "space": _choice(SPACES),
+        "dtype": _choice(tuple(DTYPE_BITS)),
+        "shape": _list({"anyOf": [POSITIVE, TEXT]}, most=MAX_RANK),
+        "align": _or_null(POSITIVE),
+        "base": _or_null(_object({"mod": POSITIVE, "is": COUNT}, ("mod", "is"))),
+        "size_bytes": _or_null(COUNT),
+        "layout": _or_null({"description": "the notation S[shape:strides] + R[shape:strides] + offset, swizzles in front", "type": "string"}),
+        "view": _or_null(_list({"$ref": "#/$defs/step"}, most=64)),
+    }
+    return _object(properties, ("name", "space", "dtype", "shape"))
+
+
+def _scalar() -> Schema:
+    return _object({"name": {"type": "string", "minLength": 1, "maxLength": 200}, "value": {"type": ["number", "string"]}}, ("name", "value"))
+
+
+def _steps() -> list[Schema]:
+    terms = _list(TERM, most=MAX_RANK)
+    sizes = _or_null({"type": "object", "additionalProperties": TERM})
+    steps: tuple[tuple[str, Schema, tuple[str, ...]], ...] = (
+        ("slice", {"begin": terms, "extent": _list(_or_null(POSITIVE), most=MAX_RANK)}, ("begin", "extent")),
+        ("permute", {"order": _list(COUNT, most=MAX_RANK)}, ("order",)),
+        ("rearrange", {"pattern": TEXT, "sizes": sizes}, ("pattern",)),
+        ("reshape", {"shape": terms}, ("shape",)),
+        ("view", {"dtype": _choice(tuple(DTYPE_BITS))}, ("dtype",)),
+        ("broadcast", {"shape": terms}, ("shape",)),
+    )
+    return [_object({"op": {"const": op}, **properties}, ("op", *required)) for op, properties, required in steps]
+
+
+def _parameter() -> Schema:
+    return {"type": ["integer", "boolean", "string", "array", "null"], "items": {"$ref": "#/$defs/parameter"}}
+
+
+def _function() -> Schema:
+    pair: Schema = {"type": "array", "prefixItems": [TEXT, TEXT], "minItems": 2, "maxItems": 2}
+    return _object({"params": _list(pair), "result": TEXT, "body": TEXT}, ("params", "result", "body"))
+
+
+def case() -> Schema:
+    """The schema of a case file's entry: a call with the verdict that is expected of it."""
+    properties: Schema = {
+        "id": TEXT, "expect": _choice(STATUSES), "clause": _or_null(TEXT), "hazard": _or_null(TEXT), "why": TEXT, "origin": True, "sure": True,
+        "call": {"$ref": "urn:tilecheck:call@1"},
+    }
+    return {"$schema": DRAFT, "title": "a tilecheck case", **_object(properties, ("call",)), "$defs": {"call": call()}}
+
+
+def verdict() -> Schema:
+    """The schema of tilecheck/verdict@1."""
+    text_or_null: Schema = {"type": ["string", "null"]}
+    count_or_null: Schema = {"type": ["integer", "null"]}
+    clause = _all({
+        "id": TEXT, "status": _choice(STATUSES), "method": TEXT, "ms": {"type": "number"}, "statement": TEXT, "source": TEXT,
+        "reason": text_or_null, "counterexample": _or_null({"$ref": "#/$defs/counterexample"}),
+    })
+    coordinates = _list(INTEGER)
+    counterexample = _all({
+        "symbols": {"type": "object", "additionalProperties": INTEGER}, "cta": count_or_null, "warp": count_or_null, "lane": count_or_null,
+        "group": coordinates, "repeat": coordinates, "atom": coordinates, "expected": TEXT, "actual": TEXT, "sentence": TEXT,
+    })
+    properties: Schema = {
+        "schema": {"const": VERDICT_SCHEMA}, "id": TEXT, "status": _choice(STATUSES), "arch_floor": text_or_null, "instructions": count_or_null,
+        "reason": text_or_null, "clauses": _list({"$ref": "#/$defs/clause"}), "hazards": _list(_all({"id": TEXT, "sentence": TEXT})),
+        "conditions": _list(TEXT), "premises": _list(TEXT), "expect": _or_null(_choice(STATUSES)), "as_expected": {"type": ["boolean", "null"]},
+        "tool": _all({"version": TEXT, "contract_hash": text_or_null}),
+    }
+    return {
+        "$schema": DRAFT, "$id": "urn:tilecheck:verdict@1", "title": VERDICT_SCHEMA,
+        "description": "The answer about one call: its status, clause by clause.",
+        **_all(properties), "$defs": {"clause": clause, "counterexample": counterexample},
+    }
+
+
+def _all(properties: Schema) -> Schema:
+    return _object(properties, tuple(properties))
+
+
+SCHEMAS = {"call": call, "case": case, "verdict": verdict}
