@@ -16,7 +16,7 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -86,7 +86,8 @@ class Claim:
             if isinstance(result, Call):
                 return [result]
             if not isinstance(result, Iterable) or isinstance(result, str | bytes | dict):
-                raise self.error(f"returned a {type(result).__name__}, expected a call or a list of calls")
+                kind = type(result).__name__  # type: ignore[reportUnknownArgumentType]
+                raise self.error(f"returned a {kind}, expected a call or a list of calls")
             return self._each(result)  # type: ignore[reportUnknownArgumentType]
 
     def _each(self, result: Iterable[object]) -> list[Call]:
@@ -126,7 +127,8 @@ def claim(
     refuted: the clause that must fail. hazard: one that must be listed beside the verdict.
     The function stays as it is; outside a check file the mark does nothing.
     """
-    statuses = [name for name, given in (("refuted", refuted is not None), ("vacuous", vacuous), ("unproved", unproved), ("error", error)) if given]
+    said = {"refuted": refuted is not None, "vacuous": vacuous, "unproved": unproved, "error": error}
+    statuses = [name for name, given in said.items() if given]
     if len(statuses) > 1:
         raise InputError(f"a claim says {' and '.join(statuses)}, expected one of them")
     if refuted is not None and not (isinstance(refuted, str) and refuted):  # type: ignore[reportUnnecessaryIsInstance]
@@ -194,7 +196,7 @@ def collect(path: str | Path) -> list[Claim]:
     lines: dict[str, int] = {}
     for one in found:
         if one.name in lines:
-            raise one.error(f"has the name of the claim in line {lines[one.name]}; every claim of a file needs its own (one may return a list of calls)")
+            raise one.error(f"has the name of the claim in line {lines[one.name]}; each needs its own (one may return a list of calls)")
         lines[one.name] = one.line
     return found
 
@@ -218,8 +220,8 @@ _origin: dict[str, str] = {}
 
 
 @contextmanager
-def beside(path: str) -> Iterator[None]:
-    """The directory of a check file on sys.path; a helper module of another check file's directory does not stand in for one of this one."""
+def beside(path: str) -> Generator[None]:
+    """The directory of a check file on sys.path; a helper of that name from another directory does not stand in for its own."""
     directory = os.path.dirname(os.path.realpath(path))
     for name in [n for n, other in _origin.items() if other != directory and _is_in(directory, n)]:
         for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
@@ -241,7 +243,7 @@ def _is_in(directory: str, module: str) -> bool:
 
 
 @contextmanager
-def _errors_of(path: str, line: int, what: str) -> Iterator[None]:
+def _errors_of(path: str, line: int, what: str) -> Generator[None]:
     """Errors of user code as InputErrors at the line of the check file (or of a file beside it) where they came from."""
     try:
         yield

@@ -7,7 +7,6 @@ but something unproved, vacuous or without a contract; 2 the input or the comman
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 import tempfile
@@ -28,7 +27,7 @@ EPILOG = """exit status:
   3  nothing refuted, but something unproved, vacuous or without a contract"""
 INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "check": ("PATH", "+", "check documents (.json, .jsonl, - for stdin), check files (.py) and directories of them"),
+    "check": ("PATH", "+", "check documents (.json, .jsonl, - for stdin), check files (.py), and directories of them"),
     "explain": ("OPCODE", "", "what an opcode asks of its operands, or what is wrong with its spelling"),
     "emit": ("DOC", "", "the PTX of a proved call"),
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
@@ -82,10 +81,10 @@ def _run(arguments: list[str]) -> int:
     options = options_from(given)
     if options.output is not None:
         _writable(options.output)
-    operand = given.get("operand")
-    paths = tuple(cast("list[str]", operand)) if isinstance(operand, list) else ()
+    operand = cast("str | list[str] | None", given.get("operand")) or ""
+    operands = (operand,) if isinstance(operand, str) else tuple(operand)
     terminal = options.output is None and sys.stdout.isatty()
-    request = Request("" if operand is None else str(operand), paths, options, kernel=bool(given.get("kernel")), terminal=terminal)
+    request = Request(operands, options, kernel=bool(given.get("kernel")), terminal=terminal)
     result = HANDLERS[command](request)
     sys.stderr.write(result.note)
     _write(result.text, options.output)
@@ -101,13 +100,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tilecheck {version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (operand, count, text) in COMMANDS.items():
-        one = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EPILOG, formatter_class=form, allow_abbrev=False)
+        about = text[0].upper() + text[1:] + "."
+        one = commands.add_parser(name, help=text, description=about, epilog=EPILOG, formatter_class=form, allow_abbrev=False)
         if operand and count:
             one.add_argument("operand", metavar=operand, nargs=count)
         elif operand:
             one.add_argument("operand", metavar=operand)
         if name == "emit":
-            one.add_argument("--kernel", action="store_true", help="a complete kernel that loads the operands, runs the call and stores the registers")
+            one.add_argument("--kernel", action="store_true", help="a whole kernel around the call, which shows every register and byte")
         add_options(one, name)
     return parser
 
@@ -122,9 +122,8 @@ def _writable(path: str) -> None:
 def _write(text: str, path: str | None) -> None:
     """Text to stdout, or to a file: under a temporary name first, so that the file is whole or stays as it was."""
     if path is None:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
-        sys.stdout.write(text)
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
     target = os.path.realpath(path)
     data = text.encode("utf-8", "backslashreplace")

@@ -18,6 +18,7 @@ TEXT: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 POSITIVE: Schema = {"type": "integer", "minimum": 1}
+NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
 TERM: Schema = {"description": "an integer, or an integer expression", "type": ["integer", "string"]}
 CONDITION: Schema = {"description": "true, false, or an expression", "type": ["boolean", "string"]}
 
@@ -69,21 +70,20 @@ def call() -> Schema:
 
 
 def _launch() -> Schema:
-    block, cluster = {"type": "integer", "minimum": 1, "maximum": 1024}, {"type": "integer", "minimum": 1, "maximum": MAX_CLUSTER}
+    block: Schema = {"type": "integer", "minimum": 1, "maximum": 1024}
+    cluster: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_CLUSTER}
     return _object({"block": _list(block, 1, 3), "cluster": _or_null(_list(cluster, 1, 3))}, ("block",))
 
 
 def _symbol() -> Schema:
     name: Schema = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
-    properties: Schema = {
-        "name": name, "min": _or_null(INTEGER), "max": _or_null(INTEGER), "multiple_of": _or_null(POSITIVE), "varies": _or_null(_choice(VARIES)),
-    }
-    return _object(properties, ("name",))
+    bounds: Schema = {"min": _or_null(INTEGER), "max": _or_null(INTEGER), "multiple_of": _or_null(POSITIVE)}
+    return _object({"name": name, **bounds, "varies": _or_null(_choice(VARIES))}, ("name",))
 
 
 def _view() -> Schema:
     properties: Schema = {
-        "name": {"type": "string", "minLength": 1, "maxLength": 200},
+        "name": NAME,
         "tensor": _or_null(TEXT),
         "space": _choice(SPACES),
         "dtype": _choice(tuple(DTYPE_BITS)),
@@ -91,14 +91,14 @@ def _view() -> Schema:
         "align": _or_null(POSITIVE),
         "base": _or_null(_object({"mod": POSITIVE, "is": COUNT}, ("mod", "is"))),
         "size_bytes": _or_null(COUNT),
-        "layout": _or_null({"description": "the notation S[shape:strides] + R[shape:strides] + offset, swizzles in front", "type": "string"}),
+        "layout": _or_null({"description": "S[shape:strides] + R[shape:strides] + offset, swizzles in front", "type": "string"}),
         "view": _or_null(_list({"$ref": "#/$defs/step"}, most=64)),
     }
     return _object(properties, ("name", "space", "dtype", "shape"))
 
 
 def _scalar() -> Schema:
-    return _object({"name": {"type": "string", "minLength": 1, "maxLength": 200}, "value": {"type": ["number", "string"]}}, ("name", "value"))
+    return _object({"name": NAME, "value": {"type": ["number", "string"]}}, ("name", "value"))
 
 
 def _steps() -> list[Schema]:
@@ -127,8 +127,8 @@ def _function() -> Schema:
 def case() -> Schema:
     """The schema of a case file's entry: a call with the verdict that is expected of it."""
     properties: Schema = {
-        "id": TEXT, "expect": _choice(STATUSES), "clause": _or_null(TEXT), "hazard": _or_null(TEXT), "why": TEXT, "origin": True, "sure": True,
-        "call": {"$ref": "urn:tilecheck:call@1"},
+        "id": TEXT, "expect": _choice(STATUSES), "clause": _or_null(TEXT), "hazard": _or_null(TEXT), "why": TEXT, "origin": True,
+        "sure": True, "call": {"$ref": "urn:tilecheck:call@1"},
     }
     return {"$schema": DRAFT, "title": "a tilecheck case", **_object(properties, ("call",)), "$defs": {"call": call()}}
 
@@ -147,10 +147,11 @@ def verdict() -> Schema:
         "group": coordinates, "repeat": coordinates, "atom": coordinates, "expected": TEXT, "actual": TEXT, "sentence": TEXT,
     })
     properties: Schema = {
-        "schema": {"const": VERDICT_SCHEMA}, "id": TEXT, "status": _choice(STATUSES), "arch_floor": text_or_null, "instructions": count_or_null,
-        "reason": text_or_null, "clauses": _list({"$ref": "#/$defs/clause"}), "hazards": _list(_all({"id": TEXT, "sentence": TEXT})),
-        "conditions": _list(TEXT), "premises": _list(TEXT), "expect": _or_null(_choice(STATUSES)), "as_expected": {"type": ["boolean", "null"]},
-        "tool": _all({"version": TEXT, "contract_hash": text_or_null}),
+        "schema": {"const": VERDICT_SCHEMA}, "id": TEXT, "status": _choice(STATUSES), "arch_floor": text_or_null,
+        "instructions": count_or_null, "reason": text_or_null, "clauses": _list({"$ref": "#/$defs/clause"}),
+        "hazards": _list(_all({"id": TEXT, "sentence": TEXT})),
+        "conditions": _list(TEXT), "premises": _list(TEXT), "expect": _or_null(_choice(STATUSES)),
+        "as_expected": {"type": ["boolean", "null"]}, "tool": _all({"version": TEXT, "contract_hash": text_or_null}),
     }
     return {
         "$schema": DRAFT, "$id": "urn:tilecheck:verdict@1", "title": VERDICT_SCHEMA,

@@ -68,14 +68,26 @@ class Execution:
     pred: Term
 
     @property
+    def exists(self) -> Term:
+        """Whether the thread is one of the block."""
+        return exists(self.launch)
+
+    @property
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The values of the base variables, ends included."""
         return {
             CTA: (0, self.launch.ctas - 1),
             "warpid": (0, self.launch.warps - 1),
-            "laneid": (0, min(LANES, self.launch.threads) - 1),
+            "laneid": (0, LANES - 1),
             ELECTED: (0, LANES - 1),
         }
+
+
+def exists(launch: Launch) -> Term:
+    """Whether the thread is one of the block."""
+    if launch.threads < LANES:
+        return terms.lt(var("laneid"), launch.threads)
+    return terms.lt(terms.add(terms.mul(LANES, var("warpid")), var("laneid")), launch.threads)
 
 
 @lru_cache(maxsize=256)
@@ -86,8 +98,7 @@ def execution(call: Call) -> Execution:
     facts: list[Term] = []
     activity: list[Term] = []
     if launch.threads % LANES:
-        thread = terms.add(terms.mul(LANES, var("warpid")), var("laneid"))
-        activity.append(terms.lt(thread, launch.threads))
+        activity.append(exists(launch))
     for part in terms.conjuncts(ground(call.guard, launch)):
         own = terms.variables(part)
         (activity if own & THREAD or own & varying or ELECTED in own else facts).append(part)
@@ -151,7 +162,7 @@ def _moved(launch: Launch, kind: str) -> tuple[str, int, Term, Callable[[int], d
     if kind == "warp":
         return "warpid", launch.warps, var("warpid"), lambda value: {"warpid": value}
     if kind == "lane":
-        return "laneid", min(LANES, launch.threads), var("laneid"), lambda value: {"laneid": value}
+        return "laneid", LANES, var("laneid"), lambda value: {"laneid": value}
     own = hardware_terms(launch)[kind]
     x, y, z = (*(launch.cluster or ()), 1, 1, 1)[:3]
     weight, extent = {"cbx": (1, x), "cby": (x, y), "cbz": (x * y, z)}[kind]

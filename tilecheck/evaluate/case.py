@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -25,7 +25,6 @@ class Operand:
         self.write = bool(spec["write"])
         self.dtypes: tuple[str, ...] | None = None if spec["dtypes"] is None else tuple(spec["dtypes"])
         self.space = "register" if self.register else str(spec["space"])
-        self.row = 1 if self.register else max(1, len(spec["row"]))
         self.row_axes = 0 if self.register else len(spec["row"])
         self.align_bytes = 1 if self.register else int(spec["align_bytes"])
         self.slot_term = spec["register"] if self.register else None
@@ -34,6 +33,7 @@ class Operand:
         self.tensor = str(form.get("tensor") or label)
         self.named_tensor = bool(form.get("tensor"))
         self.size_bytes = None if form.get("size_bytes") is None else Expression(form["size_bytes"])
+        self.size_names = frozenset[str]() if self.size_bytes is None else self.size_bytes.names
         self.view = view
         self.atom_names = tuple(str(name) for name, _ in atom)
         self.atom_extents = tuple(int(extent) for _, extent in atom)
@@ -134,7 +134,10 @@ class Scene:
         self.case = case
         self.launch = case.launch
         self.values = dict(values)
-        self._active = case.active_memo(self.values)
+
+    @cached_property
+    def _active(self) -> dict[Thread, bool]:
+        return self.case.active_memo(self.values)
 
     def environment(self, thread: Thread | None) -> dict[str, int]:
         """The values of all names in one thread; `elected` is true in one existing lane of each warp."""
@@ -174,24 +177,27 @@ class Scene:
             self.case.executing[key] = {warp: tuple(lanes) for warp, lanes in found.items()}
         return self.case.executing[key]
 
-    def group(self, thread: Thread) -> Coordinate:
-        """The group coordinate: on each axis, how many active CTAs, warps or lanes come before this thread's."""
-        launch, scope = self.launch, self.launch.scope
+    def group(self, thread: Thread, active: Callable[[Thread], bool] | None = None) -> Coordinate:
+        """The group coordinate: on each axis, how many active CTAs, warps or lanes come before this thread's.
+
+        `active` says who executes where threads have values of their own.
+        """
+        launch, scope, active = self.launch, self.launch.scope, active or self.active
         if scope == "thread":
             return ()
-        lanes = () if launch.collective else (sum(self.active(thread._replace(lane=k)) for k in range(thread.lane)),)
+        lanes = () if launch.collective else (sum(active(thread._replace(lane=k)) for k in range(thread.lane)),)
         if scope == "warp":
             return lanes
         first = 4 * (thread.warp // 4) if scope == "warpgroup" else 0
-        warps = (sum(self.active(thread._replace(warp=k)) for k in range(first, thread.warp)),)
-        return (*self._cta_group(thread), *warps, *lanes) if scope == "cluster" else (*warps, *lanes)
+        warps = (sum(active(thread._replace(warp=k)) for k in range(first, thread.warp)),)
+        return (*self._cta_group(thread, active), *warps, *lanes) if scope == "cluster" else (*warps, *lanes)
 
-    def _cta_group(self, thread: Thread) -> Coordinate:
+    def _cta_group(self, thread: Thread, active: Callable[[Thread], bool]) -> Coordinate:
         x, y, _ = self.launch.cluster
         own = self.launch.cta_axes(thread.cta)
         strides = (1, x, x * y)
         before = [
-            sum(self.active(thread._replace(cta=thread.cta - back * stride)) for back in range(1, own[k] + 1))
+            sum(active(thread._replace(cta=thread.cta - back * stride)) for back in range(1, own[k] + 1))
             for k, stride in enumerate(strides[: self.launch.cluster_axes])
         ]
         return tuple(reversed(before))

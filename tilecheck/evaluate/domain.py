@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
-from tilecheck.evaluate.expressions import Expression, Trouble
+from tilecheck.evaluate.expressions import Expression, Limits, Trouble
 from tilecheck.evaluate.launch import THREAD_NAMES
 from tilecheck.evaluate.views import View
 
@@ -80,6 +80,17 @@ class Facts:
             return all(fact.value(values) for fact in self.facts) and all(self._implied(view, values) for view in self.symbolic)
         except Trouble:
             return False
+
+    def possible(self, values: Mapping[str, int]) -> bool:
+        """Whether no fact that has a value is false."""
+        for fact in self.facts:
+            try:
+                fact.check(values, Limits())
+            except Trouble:
+                continue
+            if not fact.value(values):
+                return False
+        return True
 
     def _implied(self, view: View, values: Mapping[str, int]) -> bool:
         """Symbolic extents are not negative, and the span of the layout fits the index type."""

@@ -110,3 +110,8 @@ class Launch:
         """The number of group axes."""
         lanes = 0 if self.collective or self.scope == "thread" else 1
         return {"thread": 0, "warp": 0, "warpgroup": 1, "cta": 1, "cluster": 1 + self.cluster_axes}[self.scope] + lanes
+
+    @property
+    def inner_levels(self) -> tuple[str, ...]:
+        """The levels at which a symbol may take several values inside one instance of the scope."""
+        return BEYOND.get(self.scope, ())

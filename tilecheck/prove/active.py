@@ -26,22 +26,28 @@ def participation(problem: Problem) -> Outcome:
         return Outcome(holds=not problem.collective, witness=_first_thread(problem))
     if problem.run.activity is True and problem.call.launch.threads % LANES == 0 and (scope != "warpgroup" or problem.call.launch.warps % 4 == 0):
         return Outcome(holds=True)
-    grid = _thread_grid(problem, problem.run.activity)
+    activity = terms.conj(problem.run.activity, problem.run.exists)
+    grid = _thread_grid(problem, activity, whole=True)
     if isinstance(grid, str):
         return Outcome(holds=None, reason=grid)
-    return _judge(problem, grid)
+    return _judge(problem, grid, activity)
 
 
 def _first_thread(problem: Problem) -> dict[str, int]:
     return {v.name: next(v.ordered(), 0) for v in (*problem.symbols, *problem.thread_variables())}
 
 
-def _thread_grid(problem: Problem, term: Term) -> Grid | str:
-    """The grid of the symbols a term depends on (through the facts) and of every thread of the cluster."""
+def _thread_grid(problem: Problem, term: Term, *, whole: bool = False) -> Grid | str:
+    """The grid of the symbols a term depends on (through the facts) and of every thread of the cluster.
+
+    whole: with the warps that a last, partial warpgroup lacks.
+    """
     parts, _ = relevant(problem.facts, term)
     names = terms.variables(terms.conj(terms.eq(term, 0) if not _truth(term) else term, *parts))
     symbols = [v for v in problem.symbols if v.name in names]
     threads = list(problem.thread_variables())
+    if whole and problem.call.scope == "warpgroup":
+        threads = [Variable(v.name, v.role, 0, -(-((v.high or 0) + 1) // 4) * 4 - 1) if v.role == "warp" else v for v in threads]
     return make_grid((*symbols, *threads), parts, {v.name for v in (*symbols, *threads)}, 8 * MAX_POINTS)
 
 
@@ -66,11 +72,11 @@ def _varies(problem: Problem, variable: Variable) -> int:
     return next((LEVEL[s.varies] for s in problem.call.symbols if s.name == variable.name), 0)
 
 
-def _judge(problem: Problem, grid: Grid) -> Outcome:
+def _judge(problem: Problem, grid: Grid, activity: Term) -> Outcome:
     import numpy as np
 
-    facts = terms.conj(*relevant(problem.facts, problem.run.activity)[0])
-    active = np.logical_and(grid.truth(problem.run.activity), grid.truth(facts))
+    facts = terms.conj(*relevant(problem.facts, activity)[0])
+    active = np.logical_and(grid.truth(activity), grid.truth(facts))
     points = grid.points
     grid, active, undetermined = _split(problem, grid, active)
     bad = _broken(problem, active)
@@ -97,34 +103,29 @@ def _broken(problem: Problem, active: Array) -> Array:
     import numpy as np
 
     scope = problem.call.scope
-    lanes = problem.call.launch.threads if problem.call.launch.threads < LANES else LANES
     executing = active.any(axis=-1, keepdims=True)
-    bad = np.zeros_like(active)
-    if problem.collective:
-        bad |= executing & ~active
-        if lanes < LANES:
-            bad |= active
-    if scope == "warpgroup":
-        bad |= _partial_warpgroups(active)
-    axes = {"warp": (-1,), "warpgroup": (-1,), "cta": (-1, -2), "cluster": (-1, -2, -3)}[scope]
-    if scope == "warpgroup":
-        return bad | _uneven_lanes(active, per_group=True)
-    if scope == "warp":
-        counts = active.sum(axis=-1, keepdims=True)
-        first = _first_count(counts, executing)
-        return bad | (executing & (counts != first) & active)
+    bad = executing & ~active if problem.collective else np.zeros_like(active)
+    if scope in {"warp", "warpgroup"}:
+        return bad | _uneven(active, warps=4 if scope == "warpgroup" else 1, lanes_count=not problem.collective)
+    axes = {"cta": (-1, -2), "cluster": (-1, -2, -3)}[scope]
     box = np.ones_like(active)
     for axis in axes:
-        others = tuple(a for a in axes if a != axis)
-        box = box & active.any(axis=others, keepdims=True)
-    if scope == "cta":
-        shape = [active.sum(axis=-1).max(axis=-1), active.any(axis=-1).sum(axis=-1)]
-        uneven = np.zeros(active.shape[:-3] + (1,), dtype=bool)
-        for number in shape:
-            present = np.where(number > 0, number, number.max(axis=-1, keepdims=True))
-            uneven = uneven | (present.min(axis=-1, keepdims=True) != present.max(axis=-1, keepdims=True))
-        bad |= active & uneven[..., None, None]
+        box = box & active.any(axis=tuple(a for a in axes if a != axis), keepdims=True)
+    if scope == "cluster":
+        box = box & _cluster_box(problem, active)
     return bad | (box & ~active)
+
+
+def _cluster_box(problem: Problem, active: Array) -> Array:
+    """Where each axis of the cluster has an active CTA: the smallest product of CTAs around the active ones."""
+    import numpy as np
+
+    x, y, z = (*(problem.call.launch.cluster or ()), 1, 1, 1)[:3]
+    executing = active.any(axis=(-1, -2)).reshape(*active.shape[:-3], z, y, x)
+    box = np.ones_like(executing)
+    for axis in (-1, -2, -3):
+        box = box & executing.any(axis=tuple(a for a in (-1, -2, -3) if a != axis), keepdims=True)
+    return box.reshape(*active.shape[:-3], x * y * z)[..., None, None]
 
 
 def _first_count(counts: Array, executing: Array) -> Array:
@@ -136,34 +137,19 @@ def _first_count(counts: Array, executing: Array) -> Array:
     return np.take_along_axis(flat, index[..., None], axis=-1)[..., None, None]
 
 
-def _uneven_lanes(active: Array, *, per_group: bool) -> Array:
-    """Active threads of warps whose lanes are not those of the first warp of their group."""
+def _uneven(active: Array, warps: int, *, lanes_count: bool) -> Array:
+    """For instances of `warps` warps: threads missing from the product of their warps and lanes, and (where lanes are a group axis) active ones
+    of instances with another number of lanes than the first."""
     import numpy as np
 
     bad = np.zeros_like(active)
-    warps = active.shape[-2]
-    width = 4 if per_group else warps
-    counts = active.sum(axis=-1, keepdims=True)
-    first = _first_count(counts, counts > 0)
-    for begin in range(0, warps, width):
-        part = active[..., begin : begin + width, :]
+    counts = np.zeros((*active.shape[:-1], 1), dtype=np.int64)
+    for begin in range(0, active.shape[-2], warps):
+        part = active[..., begin : begin + warps, :]
         lanes = part.any(axis=-2, keepdims=True)
-        bad[..., begin : begin + width, :] = (lanes & ~part) | (part & (counts[..., begin : begin + width, :] != first))
-    return bad
-
-
-def _partial_warpgroups(active: Array) -> Array:
-    """Threads of warpgroups that execute with fewer than four warps: the missing ones, or, where the block has none, the active ones."""
-    import numpy as np
-
-    bad = np.zeros_like(active)
-    warps = active.shape[-2]
-    for begin in range(0, warps, 4):
-        part = active[..., begin : begin + 4, :]
-        executing = part.any(axis=(-1, -2), keepdims=True)
-        whole = part.any(axis=-1, keepdims=True)
-        bad[..., begin : begin + 4, :] = executing & (~whole if part.shape[-2] == 4 else part)
-    return bad
+        bad[..., begin : begin + warps, :] = lanes & ~part
+        counts[..., begin : begin + warps, :] = lanes.sum(axis=-1, keepdims=True)
+    return bad | (active & (counts != _first_count(counts, counts > 0))) if lanes_count else bad
 
 
 def uniform_terms(problem: Problem) -> Iterator[Term]:

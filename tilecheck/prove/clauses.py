@@ -13,13 +13,13 @@ from tilecheck.prove import active
 from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_terms, repeat_variables
 from tilecheck.prove.verdict import Counterexample
-from tilecheck.scopes import LANES, ground, hardware_terms
+from tilecheck.scopes import LANES, THREAD, ground, hardware_terms
 from tilecheck.spec.contract import Contract, Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
 from tilecheck.symbolic.parse import is_truth, parse
-from tilecheck.symbolic.terms import Expr, Term, var
+from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class Finding:
 class Clause:
     """One clause: its id, what it asks, and the obligation (or, where it was decided on the way, the outcome).
 
-    point: which variables a counterexample names: "thread", "row" (thread, repeat and atom) or "symbols".
+    point: what a counterexample names: "row" (thread, repeat, atom), "warp" (the thread), "symbols", "none", or "coordinates" of a view
+    (`coordinates` are its variables; `narrows`: how many new elements an old one has).
     """
 
     id: str
@@ -51,6 +52,7 @@ class Clause:
     source: str = ""
     outcome: Outcome | None = None
     coordinates: tuple[str, ...] = ()
+    narrows: int = 0
 
 
 NOTHING = Obligation((), True, True)
@@ -142,7 +144,9 @@ def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
             continue
         if isinstance(check.divisible, Expr):
             yield Clause(name, statement, Obligation((*problem.symbols,), problem.facts, check.divisible), point="symbols")
-        yield Clause(name, statement, _retype(problem, check), point="coordinates", coordinates=tuple(f"@c{k}" for k in range(len(check.shape))))
+        names = tuple(f"@c{k}" for k in range(len(check.shape)))
+        narrows = 0 if check.widens else check.old_bits // check.new_bits
+        yield Clause(name, statement, _retype(problem, check), point="coordinates", coordinates=names, narrows=narrows)
 
 
 def _retype(problem: Problem, check: RetypeCheck) -> Obligation:
@@ -150,14 +154,17 @@ def _retype(problem: Problem, check: RetypeCheck) -> Obligation:
     variables = tuple(
         Variable(f"@c{k}", "atom", 0, extent - 1 if isinstance(extent, int) else None) for k, extent in enumerate(check.domain)
     )
-    premise = terms.conj(problem.active, *(terms.lt(c, e) for c, e in zip(coords, check.domain, strict=True) if isinstance(e, Expr)))
+    within = tuple(terms.lt(c, e) for c, e in zip(coords, check.domain, strict=True) if isinstance(e, Expr))
+    premise = terms.conj(problem.active, *within)
     first, axes = check.bit_of(coords, 0), check.axes_of(coords, 0)
     goals: list[Term] = [terms.eq(terms.mod(first, check.new_bits), 0)] if check.widens else []
     for j in range(1, check.group):
         goals.append(terms.eq(check.bit_of(coords, j), terms.add(first, j * check.old_bits)))
         other = check.axes_of(coords, j)
         goals.extend(terms.eq(other.get(name, 0), axes.get(name, 0)) for name in {*axes, *other})
-    return Obligation((*problem.symbols, *problem.thread_variables(), *variables), premise, terms.conj(*goals))
+    goal = terms.conj(*goals)
+    threads = problem.thread_variables() if terms.variables(goal) & {*THREAD, ELECTED} else ()
+    return Obligation((*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, *within), goal)
 
 
 def participation(problem: Problem) -> Iterator[Clause]:
@@ -285,10 +292,10 @@ def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
     copies = [(axis, extent, stride) for axis, extent, stride in side.trace.replicas if axis in THREAD_AXES]
     for axis, _, _ in copies:
         thread.setdefault(axis, 0)
+    if problem.call.scope == "thread":
+        return not thread
     if not isinstance(side.spec, Register):
         return _memory_owner(problem, side, thread)
-    if problem.call.scope == "thread" and not problem.collective:
-        return not thread
     here = _owner_coordinates(problem, side.spec)
     uncovered = terms.conj(*(terms.eq(value, 0) for value in _uncovered(problem, set(thread), here)))
     if copies and side.spec.write:
@@ -348,7 +355,7 @@ def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
     for written in dict.fromkeys(t for t in side.view.terms() if isinstance(t, Expr) or not low <= t <= high):
         raw = terms.replace(written, hardware_terms(problem.call.launch))
         goal = in_range(raw, low, high, _ranges(problem))
-        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="thread", coordinates=(str(written),))
+        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(written),))
 
 
 def _ranges(problem: Problem) -> dict[str, tuple[int, int]]:
@@ -402,15 +409,25 @@ def _guarded(node: Expr, walk: object) -> Term:
 
 
 def divisors(problem: Problem) -> Iterator[Clause]:
-    """Divisors and shift amounts of the guard, the assumptions and pred."""
-    statement = "every divisor of guard, assumptions and pred is positive, every shift amount at least 0"
-    variables = (*problem.symbols, *problem.thread_variables())
+    """Divisors and shift amounts of the assumptions, the guard and pred."""
+    statement = "every divisor of assumptions, guard and pred is positive, every shift amount at least 0"
     call = problem.call
-    declared = terms.conj()
-    for term in (*call.assume, call.guard, call.pred):
-        goal = terms.definedness(ground(term, call.launch))
+    facts = [f for f in (ground(a, call.launch) for a in call.assume) if not terms.variables(f) & {*THREAD, ELECTED}]
+    conditions = [c for c in (ground(call.guard, call.launch), *(ground(a, call.launch) for a in call.assume)) if c not in facts]
+    possible = [terms.disj(terms.negate(terms.definedness(fact)), fact) for fact in facts]
+    variables = (*problem.symbols, *problem.thread_variables())
+    for index, fact in enumerate(facts):
+        goal = terms.definedness(fact)
         if goal is not True:
-            yield Clause("index.range", statement, Obligation(variables, declared, goal), point="thread")
+            premise = terms.conj(*possible[:index], *possible[index + 1 :])
+            yield Clause("index.range", statement, Obligation(problem.symbols, premise, goal), point="symbols")
+    for condition in conditions:
+        goal = terms.definedness(condition)
+        if goal is not True:
+            yield Clause("index.range", statement, Obligation(variables, terms.conj(problem.run.exists, *facts), goal), point="warp")
+    goal = terms.definedness(problem.run.pred)
+    if goal is not True:
+        yield Clause("index.range", statement, Obligation(variables, problem.active, goal), point="warp")
 
 
 def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
@@ -438,7 +455,7 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[C
     for check in side.trace.slices:
         goal = terms.conj(terms.le(0, terms.normal(check.begin)), terms.le(terms.add(terms.normal(check.begin), check.extent), terms.normal(check.limit)))
         where = (str(check.step), str(check.axis))
-        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="thread", coordinates=where)
+        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=where)
     bit = side.trace.locate(_coordinates(problem, repeats)).bit
     ranges = _ranges(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
     lowest = all_bounds(bit, ranges)[bit][0] if isinstance(bit, Expr) else bit
@@ -489,7 +506,9 @@ def backing(problem: Problem, side: Side) -> Iterator[Clause]:
     per = " of each thread" if isinstance(side.spec, Register) else ""
     statement = f"the allocation of {side.name}{per} holds its declared layout"
     if size is not None:
-        yield Clause(name, statement, Obligation(problem.symbols, problem.facts, terms.le(needed, size)), point="symbols")
+        fits = terms.le(needed, size)
+        static = isinstance(fits, bool)
+        yield Clause(name, statement, Obligation(() if static else problem.symbols, True if static else problem.facts, fits), point="symbols")
     else:
         yield Clause(name, statement, NOTHING)
     if side.tensor.space == "shared" and isinstance(needed, int):

@@ -24,12 +24,16 @@ def lcm(a: int, b: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One operand: the contract's, the call's view, and the view as a function over base variables."""
+    """One operand: the contract's, the call's view, and the view as a function over base variables.
+
+    label: the name in documents, with `#2` and so on for a repeated name.
+    """
 
     spec: Operand
     view: View
     trace: Trace
     name: str
+    label: str
 
     @property
     def tensor(self) -> Tensor:
@@ -97,7 +101,9 @@ def prepare(call: Call, contract: Contract) -> Problem:
     for spec, operand in zip(contract.operands, call.operands, strict=True):
         assert isinstance(operand, View)
         grounded = operand.map_terms(lambda t: ground(t, call.launch) if isinstance(t, Expr) else t)
-        sides.append(Side(spec, operand, trace(grounded, ranges), operand.tensor.name))
+        name = operand.tensor.name
+        again = sum(side.name == name for side in sides)
+        sides.append(Side(spec, operand, trace(grounded, ranges), name, f"{name}#{again + 1}" if again else name))
     facts = terms.conj(run.facts, *(implied_facts(call, side.tensor) for side in sides))
     groups = group_axes(call, contract.collective)
     return Problem(call, contract, run, groups, tuple(sides), symbols, facts)

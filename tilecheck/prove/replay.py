@@ -54,28 +54,34 @@ def model_of(call: Call, contract: Contract) -> Model:
 
 
 def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Point:
-    """The point a witness names: what the clause has no use for stays empty."""
+    """The point a witness names; coordinates that have no say are 0, clauses about a whole operand have no thread."""
     symbols = {v.name: witness[v.name] for v in problem.symbols if v.name in witness}
-    side = next((s for s in problem.sides if clause.id.startswith(s.spec.name + ".")), None)
-    if "@base" in witness and side is not None:
-        symbols[f"base({side.tensor.tensor or side.name})"] = witness["@base"]
     if ELECTED in witness:
         symbols["elected"] = witness[ELECTED]
-    if clause.point in {"symbols", "none"}:
-        return Point(symbols=symbols, cta=None, warp=None, lane=None, group=(), repeat=(), atom=())
-    lane = witness.get("laneid")
-    if clause.obligation.lane is not None:
-        lane = terms.evaluate(clause.obligation.lane, witness)
-    thread = {**witness, "laneid": lane if lane is not None else 0}
-    group = tuple(terms.evaluate(axis.coordinate, thread) for axis in problem.groups) if clause.point in {"row", "thread"} else ()
-    repeat = tuple(value for name, value in witness.items() if name.startswith("@r"))
-    names = clause.coordinates if clause.point == "coordinates" else tuple(axis.name for axis in problem.contract.atom)
-    atom: tuple[int, ...] = ()
-    if clause.point in {"row", "coordinates"}:
-        atom = tuple(witness.get(name, 0) for name in names)
+    side = next((s for s in problem.sides if clause.id.startswith(s.spec.name + ".")), None)
+    if "@base" in witness and side is not None:
+        symbols[f"base({side.tensor.tensor or side.label})"] = witness["@base"]
+    if clause.point in {"symbols", "none"} or CTA not in witness:
+        atom = _at(clause, witness) if clause.point == "coordinates" else ()
+        return Point(symbols=symbols, atom=atom)
+    lane = witness.get("laneid", 0) if clause.obligation.lane is None else terms.evaluate(clause.obligation.lane, witness)
+    thread = (witness[CTA], witness["warpid"], lane)
     if clause.point == "coordinates":
-        repeat = ()
-    return Point(symbols=symbols, cta=witness.get(CTA), warp=witness.get("warpid"), lane=lane, group=group, repeat=repeat, atom=atom)
+        return Point(symbols, *thread, atom=_at(clause, witness))
+    if clause.point == "warp" or side is None:
+        return Point(symbols, *thread)
+    group = tuple(terms.evaluate(axis.coordinate, {**witness, "laneid": lane}) for axis in problem.groups)
+    count = len(side.trace.shape) - len(group) - len(problem.contract.atom)
+    repeat = tuple(witness.get(f"@r{k}", 0) for k in range(count))
+    return Point(symbols, *thread, group, repeat, tuple(witness.get(axis.name, 0) for axis in problem.contract.atom))
+
+
+def _at(clause: Clause, witness: Mapping[str, int]) -> tuple[int, ...]:
+    """The coordinate of a view at which a dtype view splits an element; a narrowing one is named by its first new element."""
+    found = [witness.get(name, 0) for name in clause.coordinates]
+    if clause.narrows:
+        found[-1] = (found[-1] + 1) * clause.narrows
+    return tuple(found)
 
 
 def counterexample(problem: Problem, clause: Clause, outcome: Outcome) -> Counterexample:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tilecheck.errors import InputError
 from tilecheck.report import json as answers
@@ -25,7 +25,7 @@ class Result:
     note: str = ""
 
 
-class SeveralErrors(InputError):
+class SeveralErrors(InputError):  # noqa: N818 (it is their list)
     """More than one file is wrong."""
 
     def __init__(self, errors: Sequence[InputError]) -> None:
@@ -35,19 +35,23 @@ class SeveralErrors(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one run was asked: the operands of the command, its own flags, and the options. terminal: whether a terminal shows the result."""
+    """What one run was asked: the operands of the command, its own flags, the options. terminal: whether a terminal shows the result."""
 
-    operand: str
-    paths: tuple[str, ...]
+    operands: tuple[str, ...]
     options: Options
     kernel: bool = False
     terminal: bool = False
+
+    @property
+    def operand(self) -> str:
+        """The one operand."""
+        return self.operands[0]
 
 
 def check(request: Request) -> Result:
     """The verdicts on every document and claim."""
     options = request.options
-    items, errors = gather(request.paths)
+    items, errors = gather(request.operands)
     if errors:
         raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
     outcomes = check_items(with_arch(items, options.arch), jobs=options.jobs)
@@ -102,13 +106,18 @@ def emit(request: Request) -> Result:
     call, options = outcome.item.call, request.options
     if options.set and not request.kernel:
         raise InputError("means something with --kernel only: a snippet leaves symbols to its caller", where="--set")
-    ptx = emit_kernel(call, arch=options.arch).ptx if request.kernel else snippet(call, arch=options.arch).ptx
+    document: dict[str, object] = {"id": call.id, "opcode": call.opcode}
+    if request.kernel:
+        kernel = emit_kernel(call, arch=options.arch)
+        values = _values(request, outcome)
+        document |= {"arch": kernel.arch, "name": kernel.name, "block": kernel.block, "cluster": kernel.cluster}
+        document |= {"shared_bytes": kernel.shared_bytes, "parameters": kernel.plan(), "values": values, "elected": options.elected}
+        ptx = "".join(f"// {name} = {value}\n" for name, value in values.items()) + kernel.ptx
+    else:
+        ptx = snippet(call, arch=options.arch).ptx
     if options.format == "text":
         return Result(ptx if ptx.endswith("\n") else ptx + "\n")
-    document: dict[str, object] = {"id": call.id, "opcode": call.opcode, "ptx": ptx}
-    if request.kernel:
-        document |= {"values": _values(request, outcome), "elected": options.elected}
-    return Result(answers.write(document, options.format))
+    return Result(answers.write({**document, "ptx": ptx}, options.format))
 
 
 def predict(request: Request) -> Result:
@@ -136,8 +145,11 @@ def rows_of(document: Mapping[str, object]) -> str:
     """A JSON object whose members are lists, one row of them a line."""
     members: list[str] = []
     for name, rows in document.items():
-        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows) if isinstance(rows, list | tuple) else json.dumps(rows)
-        members.append(f"{json.dumps(name)}: [\n{lines}\n]" if lines and isinstance(rows, list | tuple) else f"{json.dumps(name)}: {json.dumps(rows)}")
+        if isinstance(rows, list | tuple) and rows:
+            lines = ",\n".join(f"  {json.dumps(row)}" for row in cast("Sequence[object]", rows))
+            members.append(f"{json.dumps(name)}: [\n{lines}\n]")
+        else:
+            members.append(f"{json.dumps(name)}: {json.dumps(rows)}")
     return "{" + ",\n".join(members) + "}\n"
 
 
@@ -152,11 +164,12 @@ def reconstruct(request: Request) -> Result:
     found = run(call, values=_values(request, outcome), elected=options.elected)
     status = OK if found.matches else FAILED
     if options.format != "text":
-        document = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": list(found.differences), "evidence": found.evidence}
+        document = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": found.differences}
+        document["evidence"] = found.evidence
         return Result(json.dumps(document, default=str, indent=None if options.format == "jsonl" else 2) + "\n", status)
-    name = f"{call.id}: " if call.id else ""
     shown = [str(one) for one in found.differences]
-    head = f"{name}{call.opcode}: " + ("every register and byte is as predicted" if found.matches else f"{len(shown)} differences from the prediction")
+    what = "every register and byte is as predicted" if found.matches else f"{len(shown)} differences from the prediction"
+    head = (f"{call.id}: " if call.id else "") + f"{call.opcode}: {what}"
     more = [f"  and {len(shown) - 20} more"] if len(shown) > 20 else []
     return Result("\n".join([head, *(f"  {line}" for line in shown[:20]), *more]) + "\n", status)
 
@@ -188,5 +201,6 @@ def _proved(request: Request) -> tuple[Outcome, Result | None]:
 
 
 COMMANDS: dict[str, Callable[[Request], Result]] = {
-    "check": check, "explain": explain, "emit": emit, "predict": predict, "reconstruct": reconstruct, "contracts": contracts, "schema": schema,
+    "check": check, "explain": explain, "emit": emit, "predict": predict, "reconstruct": reconstruct, "contracts": contracts,
+    "schema": schema,
 }

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 from tilecheck.report.console import plain, render
 from tilecheck.report.picture import lane_grid
-from tilecheck.spec import BadSpelling, Contract, Entry, Memory, Operand, Register, arch_has, contract_hash, data, find_contract, find_entry, mnemonic_of
+from tilecheck.spec import (
+    BadSpelling,
+    Contract,
+    Entry,
+    Memory,
+    Operand,
+    Register,
+    arch_has,
+    contract_hash,
+    data,
+    find_contract,
+    Slot, find_entry,
+    mnemonic_of,
+)
 from tilecheck.symbolic.terms import Term, variables
 
 if TYPE_CHECKING:
@@ -62,13 +75,15 @@ def as_text(explanation: Explanation, *, terminal: bool) -> str:
     if explanation.entry is None:
         from tilecheck.spec.table import BUILT_IN
 
-        known = ", ".join(BUILT_IN)
-        return f"{opcode}: no contract knows the mnemonic {plain(mnemonic_of(explanation.opcode))}; `tilecheck contracts` lists those there are ({known})\n"
+        mnemonic, known = plain(mnemonic_of(explanation.opcode)), ", ".join(BUILT_IN)
+        return f"{opcode}: no contract knows the mnemonic {mnemonic}; there are contracts for {known}\n"
     parts: list[RenderableType] = []
     if explanation.bad is not None:
-        parts.append(_table([("illegal", opcode), ("at fault", f"{plain(explanation.bad.qualifier)}: {plain(explanation.bad.why)}"), *_spelling(explanation)]))
+        fault = plain(f"{explanation.bad.qualifier}: {explanation.bad.why}")
+        parts.append(_table([("illegal", opcode), ("at fault", fault), *_spelling(explanation)]))
     elif explanation.contract is not None:
-        parts += [_table([("opcode", opcode), *_general(explanation.contract)]), *_operands(explanation.contract), *_maps(explanation.contract)]
+        contract = explanation.contract
+        parts += [_table([("opcode", opcode), *_general(contract)]), *_operands(contract), *_maps(contract)]
     return "".join(render(part, terminal=terminal) for part in parts)
 
 
@@ -76,10 +91,14 @@ def _spelling(explanation: Explanation) -> list[tuple[str, str]]:
     assert explanation.entry is not None
     grammar = explanation.entry.grammar
     rows = [("spelling", grammar.order())]
-    rows += [(f".{slot.name}", " ".join(f".{value}" for value in slot.values) + ("" if slot.required else "  (may be left out)")) for slot in grammar.slots]
+    rows.extend((f".{slot.name}", _values(slot)) for slot in grammar.slots)
     nearest = explanation.bad.nearest if explanation.bad is not None else ()
     rows += [("legal near it" if k == 0 else "", one) for k, one in enumerate(nearest)]
     return [*rows, ("source", grammar.source)]
+
+
+def _values(slot: Slot) -> str:
+    return " ".join(f".{value}" for value in slot.values) + ("" if slot.required else "  (may be left out)")
 
 
 def _general(contract: Contract) -> list[tuple[str, str]]:
@@ -87,7 +106,7 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
     return [
         ("source", contract.source), ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.arch),
         ("executes", who.get(contract.collective, contract.collective)),
-        ("atom", ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom) + ": the last axes of every view, behind group and repeat axes"),
+        ("atom", f"{', '.join(f'{axis.name} {axis.extent}' for axis in contract.atom)}: the last axes of every view"),
         ("issue", issue_text(contract)),
     ]
 
@@ -118,9 +137,7 @@ def register_count(contract: Contract, operand: Register) -> int:
 
 
 def _operands(contract: Contract) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for operand in contract.operands:
-        parts.append(_table([(operand.name, _kind(operand)), *((" ", text) for text in _demands(operand, contract))]))
+    parts = [_table([(operand.name, _kind(operand)), *(("", text) for text in _demands(operand, contract))]) for operand in contract.operands]
     rows = [(p.name, _parameter(p.kind, p.needs, required=p.required)) for p in contract.parameters]
     return [*parts, *([_table([("parameters", ""), *((f"  {name}", text) for name, text in rows)])] if rows else [])]
 
@@ -141,12 +158,13 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
     row = ", ".join(operand.row)
     texts = [f"elements along {row} are consecutive; each row starts at a multiple of {operand.align_bytes} bytes"]
     if operand.provider is not None:
-        texts.append(f"lane {operand.provider} gives the address of a row" + ("; further lanes repeat valid addresses" if operand.surplus == "repeat" else ""))
+        surplus = "; further lanes repeat valid addresses" if operand.surplus == "repeat" else ""
+        texts.append(f"lane {operand.provider} gives the address of a row{surplus}")
     return texts
 
 
 def _parameter(kind: str, needs: str | None, *, required: bool) -> str:
-    words = {"predicate": "a condition: only threads where it holds access memory", "flag": "true or false", "u64": "an unsigned 64-bit operand"}
+    words = {"predicate": "a condition: memory is accessed where it holds", "flag": "true or false", "u64": "an unsigned 64-bit operand"}
     return words.get(kind, kind) + (", required" if required else "") + (f", only with {needs}" if needs else "")
 
 
@@ -182,7 +200,8 @@ def tables(contract: Contract) -> list[tuple[str, str]]:
         if isinstance(operand, Register):
             found.append((f"lane that holds {operand.name}[{_names(contract)}]{_for_all(lane, contract)}", _grid(lane, contract)))
         else:
-            found.append((f"lane that gives the address of row ({', '.join(_row_axes(operand, contract))}) of {operand.name}", _rows(lane, operand, contract)))
+            axes = ", ".join(_row_axes(operand, contract))
+            found.append((f"lane that gives the address of row ({axes}) of {operand.name}", _rows(lane, operand, contract)))
     return found
 
 

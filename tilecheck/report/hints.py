@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GENERAL: dict[str, str] = {
     "space.explicit": "Write the state space that the operand is in as a qualifier.",
-    "participation": "Let the guard hold for all 32 lanes of a warp or for none of them, and keep pred and the starts the same in all lanes.",
+    "participation": "Let the guard hold for all 32 lanes of a warp or for none, and pred and the starts be the same in all of them.",
     "replica": "Leave the replica R[...] (or the broadcast) out of the destination: an element is written in one place.",
     "distinct": "Give every element that one thread receives a slot of its own.",
     "index.range": "Bound the symbols (min, max) so that every intermediate result fits, or declare a wider index_dtype.",
@@ -52,7 +52,7 @@ def hint(clause: ClauseResult, call: Call, contract: Contract | None) -> str | N
         return f"Give the operands {names} in this order" + (f"; the parameters it takes are {parameters}." if parameters else ".")
     if name == "shape":
         axes = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
-        return f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and the repeats that all operands share."
+        return f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and shared repeats."
     if name == "aligned":
         return _aligned(clause, operand, call, contract)
     if name in {"storage", "type", "owner", "contiguous"}:
@@ -79,10 +79,10 @@ def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract
         known = f"its base is only known to be a multiple of {tensor.align}" if tensor.align else "nothing more is known of its base"
         return f"Say align={need} (or base=, the residue) on the tensor {tensor.name} if its allocation has it: {known}."
     names = _symbols(clause)
-    step = need * 8 // operand.bits
+    elements = f"{need} bytes ({need * 8 // operand.bits} elements of {operand.bits} bits)"
     if names:
-        return f"Let every row start at a multiple of {need} bytes ({step} elements of {operand.bits} bits): declare that as multiple_of or assume it of {', '.join(names)}."
-    return f"Start every row at a multiple of {need} bytes ({step} elements of {operand.bits} bits) from an aligned base: the starts and the strides between rows decide."
+        return f"Let every row start at a multiple of {elements}: declare that as multiple_of, or assume it, of {', '.join(names)}."
+    return f"Let every row start at a multiple of {elements} from an aligned base: the starts and the strides between rows decide."
 
 
 def _of_operand(name: str, operand: Operand | None, contract: Contract) -> str | None:
@@ -94,7 +94,8 @@ def _of_operand(name: str, operand: Operand | None, contract: Contract) -> str |
     if name == "type":
         return f"View it as one of {', '.join(operand.dtypes)}: the bits stay the same." if operand.dtypes else None
     if name == "contiguous":
-        return f"Give the {' and '.join(operand.row)} axis stride 1 in elements of {operand.bits} bits." if isinstance(operand, Memory) else None
+        row = " and ".join(operand.row) if isinstance(operand, Memory) else ""
+        return f"Give the {row} axis stride 1 in elements of {operand.bits} bits." if row else None
     lane = operand.lane if isinstance(operand, Register) else None
     if lane is None:
         return "Let the thread axes of the layout follow the group axes of the view: the thread that executes an element holds it."
@@ -105,7 +106,7 @@ def _of_operand(name: str, operand: Operand | None, contract: Contract) -> str |
 def _extent(name: str, clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:
     view = view_of(operand, call, contract)
     if name == "backing":
-        return f"Declare size_bytes of the whole allocation of {view.tensor.name}, or a layout whose span fits it." if view is not None else None
+        return None if view is None else f"Declare size_bytes of the whole allocation of {view.tensor.name}, or a layout that fits it."
     names = _symbols(clause)
     if names:
         return f"Bound {', '.join(names)} (min, max or assume) so that the slice stays inside the axis."

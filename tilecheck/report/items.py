@@ -152,7 +152,8 @@ def _checked(item: Item) -> Outcome:
     except TilecheckError:
         raise
     except Exception as error:
-        raise CheckFailedError(f"{type(error).__name__}: {error}, while checking {item.call.id or item.call.opcode} of {item.where}") from error
+        name = item.call.id or item.call.opcode
+        raise CheckFailedError(f"{type(error).__name__}: {error}, while checking {name} of {item.where}") from error
 
 
 def _from_entry(entry: Entry) -> Item:

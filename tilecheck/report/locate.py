@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from json.decoder import scanstring
 
 from tilecheck.errors import InputError
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
@@ -66,7 +66,7 @@ def _member(text: str, at: int, path: str) -> tuple[int | None, str]:
     length = -1
     at = _after_space(text, at + 1)
     while text[at] == '"':
-        key, at = scanstring(text, at + 1)
+        key, at = _DECODER.raw_decode(text, at)
         value = _after_space(text, _after_space(text, at) + 1)
         rest = path[len(key) :]
         if path.startswith(key) and rest[:1] in {"", ".", "["} and len(key) > length:
@@ -79,5 +79,4 @@ def _member(text: str, at: int, path: str) -> tuple[int | None, str]:
 
 
 def _end(text: str, at: int) -> int:
-    _, end = json.JSONDecoder().raw_decode(text, at)
-    return end
+    return _DECODER.raw_decode(text, at)[1]

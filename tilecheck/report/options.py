@@ -43,8 +43,8 @@ class Options:
     arch: str | None = _option(None, "the architecture for calls that name none, e.g. sm_90a (emit: for all)", metavar="ARCH",
                                only=("check", "explain", "emit", "predict", "reconstruct"))
     strict: bool = _option(False, "hazards are errors: exit status 1", only=("check",))
-    set: tuple[str, ...] = _option((), "value of a symbol: n=4, or n=[1,2,...] one for each lane, warp or CTA; repeatable", metavar="NAME=VALUE",
-                                   toml=False, several=True, only=VALUES)
+    set: tuple[str, ...] = _option((), "value of a symbol: n=4, or n=[1,2,...] for each lane, warp or CTA; repeatable",
+                                   metavar="NAME=VALUE", toml=False, several=True, only=VALUES)
     elected: int = _option(0, "the lane that elect.sync chooses", metavar="LANE", most=31, toml=False, only=VALUES)
     debug: bool = _option(False, "show the traceback of an error", toml=False)
 
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def options_from(given: Mapping[str, object], directory: Path | None = None) -> Options:
-    """The options of a command line (a namespace's dict), over those of pyproject.toml, over the defaults; InputError names what is wrong."""
+    """The options of a command line (a namespace's dict), over pyproject.toml, over the defaults; InputError where one is wrong."""
     values = _from_toml(directory or Path())
     for one in dataclasses.fields(Options):
         if one.name in given:

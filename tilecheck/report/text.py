@@ -118,7 +118,8 @@ def _full(outcome: Outcome, *, strict: bool) -> list[RenderableType]:
     contract = None if found is None or isinstance(found, BadSpelling) else found
     parts: list[RenderableType] = [_row(verdict.status, f"{title(outcome)}: {plain(call.opcode)}")]
     if outcome.as_expected is False:
-        parts.append(_indented("not as expected", f"{outcome.item.expectation}" + (f" ({outcome.item.why})" if outcome.item.why else ""), "expected"))
+        why = f" ({outcome.item.why})" if outcome.item.why else ""
+        parts.append(_indented("", f"{outcome.item.expectation}{why}; it came out otherwise", "expected"))
     elif strict and verdict.hazards:
         parts.append(_indented("not legal", "hazards are errors under --strict", "strict"))
     if verdict.status == "proved":

@@ -32,7 +32,7 @@ def parse_settings(settings: Sequence[str], call: Call) -> Values:
             raise InputError(f"the call declares no symbol {name!r}; it declares {known}", where=where)
         if name in values:
             raise InputError(f"{name} is set twice", where=where)
-        numbers = [int(part, 0) if "x" in part.lower() else int(part) for part in (match[2] or match[3]).replace(" ", "").rstrip(",").split(",")]
+        numbers = [_integer(part) for part in (match[2] or match[3]).split(",")]
         for number in numbers:
             _in_range(declared[name], number, where)
         if match[2] is None and declared[name].varies == "grid":
@@ -41,10 +41,14 @@ def parse_settings(settings: Sequence[str], call: Call) -> Values:
     return values
 
 
+def _integer(text: str) -> int:
+    return int(text, 16) if "x" in text.lower() else int(text)
+
+
 def _in_range(declared: Symbol, value: int, where: str) -> None:
     low, high, step = declared.min, declared.max, declared.multiple_of
     if (low is not None and value < low) or (high is not None and value > high) or value % step:
-        ends = f"from {'...' if low is None else low} to {'...' if high is None else high}" if low is not None or high is not None else "any integer"
+        ends = f"from {'...' if low is None else low} to {'...' if high is None else high}"
         multiple = f", a multiple of {step}" if step != 1 else ""
         raise InputError(f"{value} is not a value of {declared.name}: {ends}{multiple}", where=where)
 

@@ -1,0 +1,378 @@
+"""The calls that a GPU reconstructs: one document for every form of ld, st, ldmatrix and stmatrix that sm_90 has.
+
+A form is a document (DESIGN, "Interchange"), values for its symbols, and the family whose evidence it belongs to. Addresses start at
+symbols, registers are separated or permuted, and no two threads store to one byte unless the form is about that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Json = dict[str, object]
+
+WIDTHS = {"b8": 8, "b16": 16, "b32": 32, "b64": 64, "b128": 128}
+DTYPES = {8: "bits8", 16: "bits16", 32: "bits32", 64: "bits64", 128: "bits128"}
+TYPED = {
+    "u8": "uint8", "s8": "int8", "u16": "uint16", "s16": "int16", "u32": "uint32", "s32": "int32", "f32": "float32",
+    "u64": "uint64", "s64": "int64", "f64": "float64",
+}
+POLICIES = {"normal": 0x1000000000000000, "first": 0x12F0000000000000, "last": 0x14F0000000000000}
+"""L2 cache policies as createpolicy.fractional makes them (CUTLASS 4, cute/arch/copy_sm90_desc.hpp)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One call to reconstruct: `values` for its symbols (a list holds one value a CTA, warp or thread)."""
+
+    family: str
+    name: str
+    document: Json
+    values: Mapping[str, int | list[int]] = field(default_factory=dict[str, "int | list[int]"])
+    elected: int = 0
+
+
+def document(name: str, opcode: str, operands: list[Json], scope: str, **rest: object) -> Json:
+    """A call document."""
+    return {"schema": "tilecheck/call@1", "id": name, "opcode": opcode, "scope": scope, "operands": operands, **rest}
+
+
+def register(shape: list[int], layout: str, dtype: str, **rest: object) -> Json:
+    """The register operand R."""
+    return {"name": "R", "space": "register", "dtype": dtype, "shape": shape, "layout": layout, **rest}
+
+
+def slots(vec: int, *, permuted: bool) -> tuple[int, str, str]:
+    """(slots of one repeat, strides, offset) of `vec` words: every second slot, ascending or descending."""
+    return 2 * vec, f"{-2 if permuted else 2}", f" + {2 * vec - 1}" if permuted else ""
+
+
+def bank(vec: int, dtype: str, *, permuted: bool, lanes: int = 32, repeat: int = 3) -> Json:
+    """Warp-scope registers (lane, repeat, word)."""
+    step, stride, offset = slots(vec, permuted=permuted)
+    return register([lanes, repeat, vec], f"S[({lanes},{repeat},{vec}):(1@laneid,{step},{stride})]{offset}", dtype)
+
+
+def warp_memory(space: str, vec: int, bits: int, dtype: str, begin: str = "n") -> Json:
+    """Warp-scope memory (lane, repeat, word): rows of 4 vectors, of which the one at `begin` is accessed; padded so that strides differ."""
+    row = 4 * vec
+    lane = "1@laneid" if space == "local" else str(3 * row + vec)
+    return {
+        "name": "A", "space": space, "dtype": dtype, "shape": [32, 3, row], "align": vec * bits // 8,
+        "layout": f"S[(32,3,{row}):({lane},{row},1)]", "view": [{"op": "slice", "begin": [0, 0, begin], "extent": [32, 3, vec]}],
+    }
+
+
+def starts(vec: int, name: str = "n") -> list[Json]:
+    """The symbol that moves the start by whole vectors."""
+    return [{"name": name, "min": 0, "max": 3 * vec, "multiple_of": vec}]
+
+
+def ordered(opcode: str, registers: Json, memory: Json) -> list[Json]:
+    """Operands in PTX order."""
+    return [registers, memory] if opcode.startswith(("ld.", "ldmatrix.")) else [memory, registers]
+
+
+def plain(opcode: str, vec: int, bits: int, *, dtype: str = "", permuted: bool = False, name: str = "", **parameters: object) -> Form:
+    """One ld or st at warp scope in the space it names, with its start at 2 vectors."""
+    kind = dtype or DTYPES[bits]
+    space = next(part.split("::")[0] for part in opcode.split(".") if part.split("::")[0] in {"global", "shared", "local"})
+    operands = ordered(opcode, bank(vec, kind, permuted=permuted), warp_memory(space, vec, bits, kind))
+    own = document(name or opcode, opcode, operands, "warp", symbols=starts(vec), parameters=parameters)
+    return Form("memory", name or opcode, own, {"n": 2 * vec})
+
+
+def vectors(widest: int = 128) -> Iterator[tuple[str, int, int]]:
+    """(vector qualifier and type, vector length, element bits) of every raw width up to `widest` bits."""
+    for name, bits in WIDTHS.items():
+        yield f".{name}", 1, bits
+        for vec in (2, 4):
+            if bits < 128 and vec * bits <= widest:
+                yield f".v{vec}.{name}", vec, bits
+
+
+def memory_widths() -> Iterator[Form]:
+    """Every width and vector of ld and st in global, shared and local memory; every typed scalar."""
+    number = 0
+    for space in ("global", "shared", "local"):
+        for text, vec, bits in vectors():
+            for mnemonic in ("ld", "st"):
+                number += 1
+                yield plain(f"{mnemonic}.{space}{text}", vec, bits, permuted=number % 3 == 0)
+    for name, dtype in TYPED.items():
+        bits = int(name[1:])
+        for mnemonic in ("ld", "st"):
+            yield plain(f"{mnemonic}.global.{name}", 1, bits, dtype=dtype)
+            if bits >= 32:
+                yield plain(f"{mnemonic}.shared.v2.{name}", 2, bits, dtype=dtype, permuted=True)
+    for mnemonic in ("ld", "st"):
+        yield plain(f"{mnemonic}.global.v4.f32", 4, 32, dtype="float32", permuted=True)
+        yield plain(f"{mnemonic}.shared.v4.u32", 4, 32, dtype="int32")
+
+
+def memory_qualifiers() -> Iterator[Form]:
+    """Every cache operator, eviction priority, prefetch size, hint, ordering and window of ld and st."""
+    v4, v2, one = (".v4.b32", 4, 32), (".v2.b64", 2, 64), (".b32", 1, 32)
+    for operator in ("ca", "cg", "cs", "lu", "cv"):
+        yield plain(f"ld.global.{operator}{v4[0]}", *v4[1:])
+    for operator in ("wb", "cg", "cs", "wt"):
+        yield plain(f"st.global.{operator}{v4[0]}", *v4[1:], permuted=True)
+    for priority in ("evict_normal", "evict_unchanged", "evict_first", "evict_last", "no_allocate"):
+        yield plain(f"ld.global.L1::{priority}{v2[0]}", *v2[1:])
+        yield plain(f"st.global.L1::{priority}{v4[0]}", *v4[1:])
+        yield plain(f"ld.global.nc.L1::{priority}{v4[0]}", *v4[1:], permuted=True)
+    for size in ("64B", "128B", "256B"):
+        yield plain(f"ld.global.L2::{size}{v4[0]}", *v4[1:])
+        yield plain(f"ld.global.nc.L1::no_allocate.L2::{size}{v2[0]}", *v2[1:])
+    for word, policy in POLICIES.items():
+        yield plain(f"ld.global.L2::cache_hint{v4[0]}", *v4[1:], name=f"ld hint {word}", cache_policy=policy)
+        yield plain(f"st.global.L2::cache_hint{v4[0]}", *v4[1:], name=f"st hint {word}", cache_policy=policy)
+    yield plain("ld.global.nc.L1::evict_last.L2::cache_hint.L2::128B.v4.b32", 4, 32, cache_policy=POLICIES["last"])
+    for opcode in ("ld.global.nc.b32", "ld.global.ca.nc.b32", "ld.global.cg.nc.v4.b32", "ld.global.cs.nc.v2.b64", "ld.global.nc.b128"):
+        yield plain(opcode, *_width(opcode))
+    for space in ("global", "shared"):
+        for order in ("weak", "volatile"):
+            yield plain(f"ld.{order}.{space}{v4[0]}", *v4[1:])
+            yield plain(f"st.{order}.{space}{v2[0]}", *v2[1:], permuted=True)
+        for scope in ("cta", "cluster", "gpu", "sys"):
+            for order, mnemonic in (("relaxed", "ld"), ("acquire", "ld"), ("relaxed", "st"), ("release", "st")):
+                yield plain(f"{mnemonic}.{order}.{scope}.{space}{one[0]}", *one[1:])
+    yield plain("ld.mmio.relaxed.sys.global.b32", 1, 32)
+    yield plain("st.mmio.relaxed.sys.global.b32", 1, 32)
+    for window in ("shared::cta", "shared::cluster"):
+        for text, vec, bits in (v4, v2, one):
+            yield plain(f"ld.{window}{text}", vec, bits)
+            yield plain(f"st.{window}{text}", vec, bits, permuted=True)
+
+
+def _width(opcode: str) -> tuple[int, int]:
+    """(vector length, element bits) that a spelling writes."""
+    parts = opcode.split(".")
+    vec = next((int(part[1:]) for part in parts if part in {"v2", "v4", "v8"}), 1)
+    return vec, int(parts[-1][1:])
+
+
+def threads_form(name: str, opcode: str, *, block: list[int], memory: Json, registers: Json, scope: str, **rest: object) -> Form:
+    """A form with a launch of its own."""
+    values: Mapping[str, int | list[int]] = rest.pop("values", {})  # type: ignore[assignment]
+    elected = int(rest.pop("elected", 0))  # type: ignore[arg-type]
+    launch = {"block": block, "cluster": rest.pop("cluster", None)}
+    return Form("memory", name, document(name, opcode, ordered(opcode, registers, memory), scope, launch=launch, **rest), values, elected)
+
+
+def tile(space: str, shape: list[int], layout: str, dtype: str = "bits32", align: int = 16, view: list[Json] | None = None) -> Json:
+    """The memory operand A."""
+    return {"name": "A", "space": space, "dtype": dtype, "shape": shape, "layout": layout, "align": align, **({"view": view} if view else {})}
+
+
+def memory_scopes() -> Iterator[Form]:
+    """Thread, warp, warpgroup, CTA and cluster scope, in global and shared memory."""
+    for mnemonic in ("ld", "st"):
+        for space in ("global", "shared"):
+            op = f"{mnemonic}.{space}.v4.b32"
+            yield threads_form(
+                f"{op} at warpgroup scope", op, block=[128], scope="warpgroup",
+                registers=register([4, 32, 2, 4], "S[(4,32,2,4):(1@wid_in_wg,1@laneid,4,1)] + 3", "bits32"),
+                memory=tile(space, [4, 32, 2, 4], "S[(4,32,2,4):(256,8,4,1)]"),
+            )
+            yield threads_form(
+                f"{op} at cta scope, three warps", op, block=[96], scope="cta",
+                registers=register([3, 32, 2, 4], "S[(3,32,2,4):(1@warpid,1@laneid,1,2)]", "bits32"),
+                memory=tile(space, [3, 32, 2, 4], "S[(3,32,2,4):(256,4,128,1)]"),
+            )
+            yield threads_form(
+                f"{op} at cta scope, block 16x2x4", op, block=[16, 2, 4], scope="cta",
+                registers=register([4, 32, 4], "S[(4,32,4):(1@warpid,1@laneid,2)]", "bits32"),
+                memory=tile(space, [4, 32, 4], "S[(4,32,4):(128,4,1)]"),
+            )
+            yield from _cluster_forms(op, space)
+    yield from _thread_scope()
+
+
+def _cluster_forms(op: str, space: str) -> Iterator[Form]:
+    own = space == "shared"
+    yield threads_form(
+        f"{op} at cluster scope [2]", op, block=[64], cluster=[2], scope="cluster",
+        registers=register([2, 2, 32, 4], "S[(2,2,32,4):(1@cbx,1@warpid,1@laneid,2)]", "bits32"),
+        memory=tile(space, [2, 2, 32, 4], f"S[(2,2,32,4):({'1@cbx' if own else '1024'},128,4,1)]"),
+    )
+    yield threads_form(
+        f"{op} at cluster scope [2,1,2]", op, block=[32], cluster=[2, 1, 2], scope="cluster",
+        registers=register([2, 1, 2, 1, 32, 4], "S[(2,1,2,1,32,4):(1@cbz,1@cby,1@cbx,1@warpid,1@laneid,1)]", "bits32"),
+        memory=tile(space, [2, 1, 2, 1, 32, 4], f"S[(2,1,2,1,32,4):({'1@cbz' if own else '256'},0,{'1@cbx' if own else '512'},0,4,1)]"),
+    )
+
+
+def _thread_scope() -> Iterator[Form]:
+    """Thread scope, with lane-dependent, negative and floor arithmetic starts, hardware coordinates and varying symbols."""
+    cases = (
+        ("laneid * 4", [32], {}), ("warpid // 2 * 128 + warpid % 2 * 512 + laneid * 4", [128], {}), ("tx * 4", [96], {}),
+        ("(n - 40) // 8 * 4 + 40 + 4 * laneid", [32], {"n": -13}), ("4 * ((n - laneid) % 37)", [32], {"n": -5}),
+        ("tdiv(n, 3) * 4 + 256 + laneid * 4", [32], {"n": -35}), ("select(laneid < n, laneid, 63 - laneid) * 4", [32], {"n": 9}),
+        ("(laneid ^ n % 8) * 4", [32], {"n": -3}), ("4 * (max(min(laneid, n), 0) + max(laneid, n + 3))", [32], {"n": 11}),
+        ("((laneid << 3) >> 1 & 0xfc | 0) + 4 * (n - n // 7 * 7)", [32], {"n": -20}),
+        ("wid_in_wg * 128 + wgid * 512 + 4 * (tid_in_wg % 32)", [160], {}),
+        ("4 * (tmod(n, 7) + 6) + 4 * laneid", [32], {"n": -40}),
+    )
+    for mnemonic in ("ld", "st"):
+        for begin, block, values in cases:
+            symbols: list[Json] = [{"name": "n", "min": -40, "max": 40}] if values else []
+            op = f"{mnemonic}.global.v4.b32"
+            if mnemonic == "st" and "min(" in begin:
+                values = {"n": 35}  # noqa: PLW2901 (other values let two lanes store to one place)
+            yield threads_form(
+                f"{op} at thread scope, start {begin}", op, block=block, scope="thread", symbols=symbols, values=values,
+                registers=register([4], "S[4:3] + 1", "bits32"),
+                memory=tile("global", [2048], "S[2048:1]", view=[{"op": "slice", "begin": [begin], "extent": [4]}]),
+            )
+    yield from _varying()
+
+
+def _varying() -> Iterator[Form]:
+    for varies, count in (("thread", 64), ("warp", 2), ("cta", 1)):
+        values = [28, 404] if varies == "warp" else [4 * ((k * 29 + 7) % 128) for k in range(count)]
+        begin = {"thread": "v", "warp": "v + 4 * laneid", "cta": "v + 4 * tx"}[varies]
+        for mnemonic in ("ld", "st"):
+            op = f"{mnemonic}.global.v4.b32"
+            yield threads_form(
+                f"{op}, start varies by {varies}", op, block=[64], scope="thread", values={"v": values},
+                symbols=[{"name": "v", "min": 0, "max": 1024, "multiple_of": 4, "varies": varies}],
+                registers=register([4], "S[4:1]", "bits32"),
+                memory=tile("global", [2048], "S[2048:1]", view=[{"op": "slice", "begin": [begin], "extent": [4]}]),
+            )
+
+
+def memory_guards() -> Iterator[Form]:
+    """Guards that leave sub-ranges of warps and lanes, the elected lane, predicates with and without preserve_dst."""
+    for mnemonic in ("ld", "st"):
+        op = f"{mnemonic}.shared.v2.b32"
+        for guard, warps, lanes in (("warpid >= 2", 2, 32), ("laneid < 16", 4, 16), ("warpid == 1 and laneid >= 8", 1, 24), ("warpid % 2 == 1", 2, 32)):
+            whose = {"warpid >= 2": "2@warpid", "laneid < 16": "", "warpid == 1 and laneid >= 8": "1@warpid + 8@laneid", "warpid % 2 == 1": "1@warpid"}[guard]
+            step = "2@warpid" if "%" in guard else "1@warpid"
+            yield threads_form(
+                f"{op}, guard {guard}", op, block=[128], scope="cta", guard=guard,
+                registers=register([warps, lanes, 2], f"S[({warps},{lanes},2):({step},1@laneid,3)]{' + ' + whose if whose else ''}", "bits32"),
+                memory=tile("shared", [warps, lanes, 2], f"S[({warps},{lanes},2):({2 * lanes},2,1)]", align=8),
+            )
+        yield threads_form(
+            f"{op} at thread scope, guard elected", op, block=[48], scope="thread", guard="elected", elected=21,
+            registers=register([2], "S[2:2]", "bits32"),
+            memory=tile("shared", [256], "S[256:1]", align=8, view=[{"op": "slice", "begin": ["2 * laneid + 64 * warpid"], "extent": [2]}]),
+        )
+        yield threads_form(
+            f"{op} at thread scope, guard tx % 3 == 1", op, block=[80], scope="thread", guard="tx % 3 == 1",
+            registers=register([2], "S[2:-1] + 1", "bits32"),
+            memory=tile("shared", [256], "S[256:1]", align=8, view=[{"op": "slice", "begin": ["2 * tx"], "extent": [2]}]),
+        )
+    yield from _predicates()
+
+
+def _predicates() -> Iterator[Form]:
+    for op in ("ld.global.v4.b32", "ld.shared.b64", "st.global.v4.b32", "st.shared.b16"):
+        vec, bits = _width(op)
+        space = op.split(".")[1]
+        for pred, value in (("laneid % 2 == 0", 0), ("n > 0", 0), ("laneid >= n and laneid != 17", 2 * vec)):
+            for preserve in ((True, False) if op.startswith("ld") else (None,)):
+                name = f"{op}, pred {pred}" + ("" if preserve is None else ", preserve_dst" if preserve else ", dst not preserved")
+                parameters: Json = {"pred": pred, **({"preserve_dst": preserve} if preserve else {})}
+                operands = ordered(op, bank(vec, DTYPES[bits], permuted=True), warp_memory(space, vec, bits, DTYPES[bits]))
+                yield Form("memory", name, document(name, op, operands, "warp", symbols=starts(vec), parameters=parameters), {"n": value})
+
+
+def memory_forms() -> Iterator[Form]:
+    """All ld and st forms."""
+    yield from memory_widths()
+    yield from memory_qualifiers()
+    yield from memory_scopes()
+    yield from memory_guards()
+
+
+def matrix_bank(num: int, *, warps: str = "", separated: int = 1, repeat: int = 0) -> Json:
+    """Registers (warp..., repeat, matrix, row, word), lane 4 * row + word, `separated` slots apart."""
+    shape, strides = [num, 8, 4], [str(separated), "4@laneid", "1@laneid"]
+    if repeat:
+        shape, strides = [repeat, *shape], [str(num * separated), *strides]
+    for extent, axis in (part.split(":") for part in reversed(warps.split()) if part):
+        shape, strides = [int(extent), *shape], [axis, *strides]
+    return register(shape, f"S[({','.join(map(str, shape))}):({','.join(strides)})]", "uint32")
+
+
+def matrix_forms() -> Iterator[Form]:
+    """All ldmatrix and stmatrix forms: dense, scattered and swizzled rows, separated slots, every scope, symbol starts, pred."""
+    for mnemonic in ("ldmatrix", "stmatrix"):
+        for num in (1, 2, 4):
+            for trans in ("", ".trans"):
+                for space in ("shared", "shared::cta"):
+                    op = f"{mnemonic}.sync.aligned.m8n8.x{num}{trans}.{space}.b16"
+                    yield from _matrix_rows(op, num)
+                if num == 4:
+                    yield from _matrix_scopes(f"{mnemonic}.sync.aligned.m8n8.x{num}{trans}.shared.b16", num)
+    yield from _matrix_conditions()
+
+
+def _matrix(name: str, op: str, registers: Json, memory: Json, scope: str, values: Mapping[str, int | list[int]] | None = None, **rest: object) -> Form:
+    return Form("matrix", name, document(name, op, ordered(op, registers, memory), scope, **rest), values or {})
+
+
+def _matrix_rows(op: str, num: int) -> Iterator[Form]:
+    """Dense rows; rows 80 bytes apart with the matrices interleaved; the rows of a swizzled half-precision tile from a symbol on."""
+    dense = {"name": "A", "space": "shared", "dtype": "uint32", "shape": [num, 8, 4], "align": 16, "layout": f"S[({num},8,4):(32,4,1)]"}
+    yield _matrix(f"{op}, dense", op, matrix_bank(num), dense, "warp")
+    scattered = {
+        "name": "A", "space": "shared", "dtype": "float32", "shape": [2, 8, num, 4], "align": 16, "layout": f"S[(2,8,{num},4):(4,{20 * num},20,1)]",
+        "view": [{"op": "rearrange", "pattern": "k r m w -> k m r w", "sizes": {}}],
+    }
+    yield _matrix(f"{op}, scattered rows", op, matrix_bank(num, separated=3, repeat=2), scattered, "warp")
+    for swizzle, columns in (("Swizzle(2,3,3)", 32), ("Swizzle(3,3,3)", 64), ("Swizzle(3,2,3)", 32), ("Swizzle(3,1,4,outer)", 64)):
+        if swizzle == "Swizzle(2,3,3)":
+            dtype, per_row, view = "uint32", columns, []
+        else:
+            dtype, per_row, view = "float16", columns, [{"op": "view", "dtype": "uint32"}]
+        words = 4 * num
+        half = 2 if dtype == "float16" else 1
+        tile_ = {
+            "name": "A", "space": "shared", "dtype": dtype, "shape": [64, per_row], "align": 1024, "layout": f"{swizzle} o S[(64,{per_row}):({per_row},1)]",
+            "view": [{"op": "slice", "begin": ["n", 0], "extent": [8, words * half]}, *view,
+                     {"op": "rearrange", "pattern": "r (m w) -> m r w", "sizes": {"w": 4}}],
+        }
+        symbols = [{"name": "n", "min": 0, "max": 56, "multiple_of": 4}]
+        yield _matrix(f"{op}, {swizzle} of {dtype}", op, matrix_bank(num, separated=2), tile_, "warp", {"n": 12}, symbols=symbols)
+
+
+def _matrix_scopes(op: str, num: int) -> Iterator[Form]:
+    """Warpgroup, CTA and cluster scope, and one warp of four."""
+    def rows(warps: list[int], strides: list[str]) -> Json:
+        shape = [*warps, 2, num, 8, 4]
+        return {
+            "name": "A", "space": "shared", "dtype": "int32", "shape": shape, "align": 16,
+            "layout": f"S[({','.join(map(str, shape))}):({','.join([*strides, str(32 * num), '32', '4', '1'])})]",
+        }
+
+    each = 64 * num
+    yield _matrix(f"{op} at warpgroup scope", op, matrix_bank(num, warps="4:1@wid_in_wg", repeat=2), rows([4], [str(each)]), "warpgroup")
+    yield _matrix(f"{op} at cta scope", op, matrix_bank(num, warps="3:1@warpid", repeat=2), rows([3], [str(each)]), "cta", launch={"block": [96]})
+    yield _matrix(
+        f"{op} at cluster scope", op, matrix_bank(num, warps="2:1@cbx 2:1@warpid", repeat=2), rows([2, 2], ["1@cbx", str(each)]), "cluster",
+        launch={"block": [64], "cluster": [2]},
+    )
+    yield _matrix(f"{op}, guard warpid == 2", op, matrix_bank(num, repeat=2), rows([], []), "warp", launch={"block": [128]}, guard="warpid == 2")
+
+
+def _matrix_conditions() -> Iterator[Form]:
+    for mnemonic in ("ldmatrix", "stmatrix"):
+        op = f"{mnemonic}.sync.aligned.m8n8.x2.shared.b16"
+        for pred in ("n > 8", "n <= 8", "warpid == 1"):
+            memory: Json = {
+                "name": "A", "space": "shared", "dtype": "uint32", "shape": [2, 64, 2, 4], "align": 16, "layout": "S[(2,64,2,4):(512,8,4,1)]",
+                "view": [{"op": "slice", "begin": [0, "n", 0, 0], "extent": [2, 8, 2, 4]}, {"op": "permute", "order": [0, 2, 1, 3]}],
+            }
+            parameters: Json = {"pred": pred, **({"preserve_dst": True} if mnemonic == "ldmatrix" else {})}
+            yield _matrix(
+                f"{op}, pred {pred}", op, matrix_bank(2, warps="2:1@warpid", separated=2), memory, "cta", {"n": 16}, launch={"block": [64]},
+                symbols=[{"name": "n", "min": 0, "max": 56, "multiple_of": 8}], parameters=parameters,
+            )
+
+
+def all_forms() -> list[Form]:
+    """Every form, named uniquely."""
+    return [*memory_forms(), *matrix_forms()]

@@ -1,0 +1,77 @@
+"""tilecheck: proves whether a tensor view may legally be handed to a PTX tile instruction, or shows the smallest reason why not.
+
+Names are loaded when first used: importing this package loads none of numpy, z3, sympy and rich.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilecheck.call import Call, Launch, Scalar, apply, symbol
+    from tilecheck.claims import claim
+    from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
+    from tilecheck.errors import InputError, NotProvedError, TilecheckError
+    from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
+    from tilecheck.prove.check import check, check_many
+    from tilecheck.prove.verdict import Counterexample, NotLegal, Verdict
+    from tilecheck.reconstruct import reconstruct
+    from tilecheck.version import version
+
+_WHERE = {
+    "tilecheck.call": ("Call", "Launch", "Scalar", "apply", "symbol"),
+    "tilecheck.claims": ("claim",),
+    "tilecheck.emit": ("emit", "emit_kernel", "emit_kernel_unchecked", "emit_unchecked"),
+    "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
+    "tilecheck.layout": ("ComposeLayout", "R", "S", "Tensor", "TileLayout", "View", "axis", "parse_layout"),
+    "tilecheck.prove.check": ("check", "check_many"),
+    "tilecheck.prove.verdict": ("Counterexample", "NotLegal", "Verdict"),
+    "tilecheck.reconstruct": ("reconstruct",),
+    "tilecheck.version": ("version",),
+}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+
+__all__ = [
+    "Call",
+    "ComposeLayout",
+    "Counterexample",
+    "InputError",
+    "Launch",
+    "NotLegal",
+    "NotProvedError",
+    "R",
+    "S",
+    "Scalar",
+    "Tensor",
+    "TileLayout",
+    "TilecheckError",
+    "Verdict",
+    "View",
+    "apply",
+    "axis",
+    "check",
+    "check_many",
+    "claim",
+    "emit",
+    "emit_kernel",
+    "emit_kernel_unchecked",
+    "emit_unchecked",
+    "parse_layout",
+    "reconstruct",
+    "symbol",
+    "version",
+]
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'tilecheck' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

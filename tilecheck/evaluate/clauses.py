@@ -1,0 +1,358 @@
+"""Every clause, decided at one point: what the instruction expects there, and what the call says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from tilecheck.evaluate.case import DEFINED, Case, Operand, Scene
+from tilecheck.evaluate.expressions import Expression, Limits, Trouble
+from tilecheck.evaluate.launch import COORDINATES, Thread
+from tilecheck.evaluate.views import Coordinate, FixedView, times
+
+SHARED_BYTES = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 120: 101376, 90: 232448, 100: 232448}
+GENERIC = {"global", "shared", "local"}
+COVERS = {
+    "laneid": {"lane"}, "warpid": {"warp % 4", "warp // 4"}, "wid_in_wg": {"warp % 4"}, "wgid": {"warp // 4"},
+    "tid_in_wg": {"lane", "warp % 4"}, "tx": {"lane", "warp % 4", "warp // 4"}, "cbx": {"cbx"}, "cby": {"cby"}, "cbz": {"cbz"},
+}
+INSIDE = {
+    "thread": (), "warp": ("lane",), "warpgroup": ("lane", "warp % 4"), "cta": ("lane", "warp % 4", "warp // 4"),
+    "cluster": ("lane", "warp % 4", "warp // 4", "cbx", "cby", "cbz"),
+}
+OWN_AXES = {"register": set(COORDINATES), "global": set[str](), "shared": {"cbx", "cby", "cbz"}, "local": set(COORDINATES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Why a clause fails at a point."""
+
+    expected: str
+    actual: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Site:
+    """One element of one operand, at the thread that answers for it."""
+
+    scene: Scene
+    operand: Operand
+    thread: Thread
+    group: Coordinate
+    repeat: Coordinate
+    atom: Coordinate
+    residue: int = 0
+
+    @cached_property
+    def fixed(self) -> FixedView:
+        """The operand's view as the thread sees it."""
+        return self.scene.fixed(self.operand, self.thread)
+
+    @property
+    def coordinate(self) -> Coordinate:
+        """The coordinate of the element in the view."""
+        return (*self.group, *self.repeat, *self.atom)
+
+    def at(self, atom: Coordinate) -> Coordinate:
+        """The coordinate of another element of the same instruction."""
+        return (*self.group, *self.repeat, *atom)
+
+    def fail(self, expected: str, actual: str, what: str) -> Observation:
+        """An observation about this element."""
+        where = f"{who(self.scene, self.thread)}: {self.operand.name} {spot(self.repeat, self.atom)}"
+        return Observation(expected, actual, f"{where} {what}: expected {expected}, found {actual}.")
+
+
+def who(scene: Scene, thread: Thread) -> str:
+    """A thread in words."""
+    cta = f" of CTA {thread.cta}" if scene.launch.ctas > 1 else ""
+    return f"lane {thread.lane} of warp {thread.warp}{cta}"
+
+
+def spot(repeat: Coordinate, atom: Coordinate) -> str:
+    """A repeat and atom coordinate in words."""
+    return f"{f'repeat {list(repeat)} ' if repeat else ''}atom {list(atom)}"
+
+
+def place(bits: int) -> str:
+    """A bit offset in words."""
+    return f"byte {bits // 8}" + (f" bit {bits % 8}" if bits % 8 else "")
+
+
+def element(operand: Operand) -> Observation | None:
+    """The part of `storage` that no symbol matters to: space and element width."""
+    view, space = operand.view, operand.space.split("::")[0]
+    if view.space != space and not (space == "" and view.space in GENERIC):
+        return _whole(operand, f"{space or 'a memory'} space", f"{view.space} space")
+    if view.bits != operand.bits:
+        return _whole(operand, f"elements of {operand.bits} bits", f"{view.dtype}, {view.bits} bits")
+    return None
+
+
+def split(scene: Scene, operand: Operand, thread: Thread | None, coordinate: Coordinate) -> Observation | None:
+    """The other part of `storage`: a refused dtype view, at one of its coordinates (() for its extents)."""
+    for level, step in enumerate(operand.view.steps):
+        if step.op == "view":
+            found = _split(scene, operand, thread, coordinate, level)
+            if found is not None:
+                return found
+    return None
+
+
+def _whole(operand: Operand, expected: str, actual: str) -> Observation:
+    return Observation(expected, actual, f"{operand.name} ({operand.label}): expected {expected}, found {actual}.")
+
+
+def _split(scene: Scene, operand: Operand, thread: Thread | None, coordinate: Coordinate, level: int) -> Observation | None:
+    step = operand.view.steps[level]
+    try:
+        fixed = scene.fixed(operand, thread)
+    except Trouble:
+        return None
+    row_bits = fixed.shapes[level][-1] * step.old_bits
+    if row_bits % step.new_bits:
+        return _whole(operand, f"a last axis of a multiple of {step.new_bits} bits", f"{row_bits} bits ({row_bits % step.new_bits} too many)")
+    shape = fixed.shapes[level + 1]
+    if len(coordinate) != len(shape) or not all(0 <= c < extent for c, extent in zip(coordinate, shape, strict=True)):
+        return None
+    start = fixed.address(coordinate, 0, level + 1)
+    if start % step.new_bits and not start % step.old_bits:
+        remainder = f"{place(start)} ({start // 8} mod {step.new_bits // 8} = {start // 8 % (step.new_bits // 8)})" if step.new_bits >= 8 else place(start)
+        return _whole(operand, f"element {list(coordinate)} at a multiple of {place(step.new_bits)[5:]} bytes", remainder)
+    first, _ = fixed.backs[level](coordinate, 0)
+    last, _ = fixed.backs[level](coordinate, step.new_bits - 1)
+    for k in range(first[-1], last[-1]):
+        here, after = (*first[:-1], k), (*first[:-1], k + 1)
+        expected, actual = fixed.address(here, 0, level) + step.old_bits, fixed.address(after, 0, level)
+        if expected != actual or _axes(fixed, here, level) != _axes(fixed, after, level):
+            return _whole(operand, f"old element {list(after)} at {place(expected)}", f"{place(actual)}, or another thread")
+    return None
+
+
+def _axes(fixed: FixedView, coordinate: Coordinate, level: int) -> list[int]:
+    declared, _ = fixed.source(coordinate, 0, level)
+    return [fixed.layout.value(declared, axis) for axis in sorted(fixed.layout.axes())]
+
+
+def container(operand: Operand) -> Observation | None:
+    """`type`: the container is one the contract takes."""
+    if operand.dtypes is None or operand.view.dtype in operand.dtypes:
+        return None
+    return _whole(operand, f"one of {', '.join(operand.dtypes)}", operand.view.dtype)
+
+
+def shape(scene: Scene, operand: Operand) -> Observation | None:
+    """Rank, group, repeat and atom extents."""
+    active, launch, found = scene.executing(), scene.launch, operand.view.static_shape
+    if not active:
+        return None
+    text = f"({', '.join('?' if extent is None else str(extent) for extent in found)})"
+    if any(extent is None or extent <= 0 for extent in found):
+        return _whole(operand, "positive static extents", text)
+    groups = launch.group_rank
+    atom = operand.atom_extents
+    for instance in launch.instances(active).values() if groups else ({},):
+        group = launch.extents(instance) if groups else ()
+        expected = f"({', '.join([*map(str, group), '*repeat', *map(str, atom)])})"
+        if len(found) < groups + len(atom) or found[:groups] != group or found[len(found) - len(atom):] != atom:
+            return _whole(operand, f"shape {expected}", f"shape {text}")
+    first = scene.case.operands[0].view.static_shape
+    repeat, wanted = found[groups: len(found) - len(atom)], first[groups: len(first) - len(atom)]
+    if repeat != wanted and len(first) >= groups + len(atom):
+        return _whole(operand, f"repeat extents {list(wanted)}, as {scene.case.operands[0].name} has", f"{list(repeat)}")
+    return _unstable(scene, operand)
+
+
+def _unstable(scene: Scene, operand: Operand) -> Observation | None:
+    """Group extents that change because a symbol takes another value in another thread of the instance."""
+    names = {s.name: s.varies for s in scene.case.varying(scene.launch.inner_levels) if s.name in scene.case.activity_names}
+    if not names:
+        return None
+    unit = 3 if "thread" in names.values() else 2 if "warp" in names.values() else 1
+    for instance, members in scene.launch.instances(scene.executing()).items():
+        present = {Thread(*warp, lane) for warp, lanes in members.items() for lane in lanes}
+        for other in scene.others(scene.launch.inner_levels):
+            for thread in scene.launch.threads:
+                if scene.launch.instance(thread[:2]) != instance or other.active(thread) == (thread in present):
+                    continue
+                if any(peer[:unit] != thread[:unit] for peer in present):
+                    return _whole(operand, "group extents that are the same for every value", f"{who(scene, thread)} may or may not execute")
+    return None
+
+
+def owner(site: Site) -> Observation | None:
+    """The thread that executes the element is the one the layout says, in one replica at least."""
+    scene, operand, layout = site.scene, site.operand, site.fixed.layout
+    written = sorted(layout.axes())
+    foreign = [axis for axis in written if axis not in OWN_AXES[operand.view.space]]
+    if scene.launch.scope == "thread":
+        foreign = written
+    if foreign:
+        return site.fail(f"no axis {foreign[0]} here", f"the layout's axis {foreign[0]}", "is placed on threads")
+    own = scene.launch.coordinates(site.thread)
+    wrong: tuple[str, int] | None = None
+    for copy in layout.copies():
+        says = {axis: site.fixed.axis(site.coordinate, axis) + copy.get(axis, 0) for axis in written}
+        wrong = next(((axis, says[axis]) for axis in written if says[axis] != own[axis]), None)
+        if wrong is None:
+            break
+    if wrong is not None:
+        return site.fail(f"{wrong[0]} {own[wrong[0]]}", f"{wrong[0]} {wrong[1]}", "belongs to another thread")
+    return _uncovered(site, written) if operand.register else None
+
+
+def _uncovered(site: Site, written: list[str]) -> Observation | None:
+    launch, thread = site.scene.launch, site.thread
+    covered = {part for axis in written if axis != "tx" or launch.one_dimensional for part in COVERS[axis]}
+    cta = launch.cta_axes(thread.cta)
+    own = {"lane": thread.lane, "warp % 4": thread.warp % 4, "warp // 4": thread.warp // 4, "cbx": cta[0], "cby": cta[1], "cbz": cta[2]}
+    for part in INSIDE[launch.scope]:
+        if part not in covered and own[part] != 0:
+            return site.fail(f"{part} {own[part]}", f"{part} 0 (no axis of the layout names it)", "belongs to another thread")
+    return None
+
+
+def replica(scene: Scene, operand: Operand) -> Observation | None:
+    """A destination lives in one place only."""
+    for extent, stride, axis in operand.view.tensor(scene.values).replicas:
+        if extent > 1 and stride != 0:
+            return _whole(operand, "no replica of a destination", f"{extent} copies, {stride} apart on {axis}")
+    return None
+
+
+def slot(fixed: FixedView, coordinate: Coordinate) -> int:
+    """The register slot of an element, counted in elements of the final dtype."""
+    return fixed.address(coordinate) // fixed.view.bits
+
+
+def distinct(site: Site) -> Observation | None:
+    """No earlier element of the same thread has this slot."""
+    own = slot(site.fixed, site.coordinate)
+    atoms = site.operand.atoms_of(site.thread.lane)
+    for repeat in product(*(range(r + 1 if k == 0 else e) for k, (r, e) in enumerate(zip(site.repeat, repeats(site.scene, site.operand), strict=True)))):
+        for atom in atoms:
+            if (repeat, atom) >= (site.repeat, site.atom):
+                return None
+            if slot(site.fixed, (*site.group, *repeat, *atom)) == own:
+                return taken(site, own, repeat, atom)
+    return None
+
+
+def taken(site: Site, own: int, repeat: Coordinate, atom: Coordinate) -> Observation:
+    """Two elements in one slot."""
+    return site.fail("a slot of its own", f"slot {own}, already the slot of {spot(repeat, atom)}", "shares a register")
+
+
+def repeats(scene: Scene, operand: Operand) -> Coordinate:
+    """The repeat extents of an operand of the right shape."""
+    found = operand.view.static_shape
+    middle = found[scene.launch.group_rank: len(found) - len(operand.atom_extents)]
+    return tuple(extent or 0 for extent in middle)
+
+
+def index_range(site: Site) -> Observation | None:
+    """No intermediate result of an index expression, and no element offset, leaves the index type."""
+    low, high = site.scene.case.facts.index_range
+    try:
+        indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
+        offset = site.fixed.linear(site.coordinate)
+    except Trouble as trouble:
+        return site.fail(trouble.expected, trouble.actual, "has an index out of range")
+    if low <= offset <= high:
+        return None
+    return site.fail(f"{low} <= element offset <= {high}", f"element offset {offset}", "has an index out of range")
+
+
+def indices(operand: Operand, environment: Mapping[str, int], limits: Limits) -> None:
+    """Trouble where an index expression breaks the limits."""
+    for expression in operand.view.starts():
+        expression.check(environment, limits)
+    for expression in operand.view.declared():
+        if expression.names:
+            expression.check(environment, limits)
+
+
+def conditions_range(scene: Scene, thread: Thread | None) -> Observation | None:
+    """Divisors and shift amounts of guard, assumptions, pred and scalar parameters."""
+    case = scene.case
+    expressions: list[tuple[str, Expression]] = [("an assumption", fact) for fact in case.facts.facts] if thread is None else []
+    if thread is not None and scene.launch.exists(thread):
+        expressions = [("the guard", condition) for condition in case.conditions]
+        if scene.active(thread):
+            expressions += [] if case.pred is None else [("pred", case.pred)]
+            expressions += [(n, Expression(v)) for n, v in case.parameters.items() if n != "pred" and isinstance(v, str)]
+    environment = scene.environment(thread)
+    for name, expression in expressions:
+        try:
+            expression.check(environment, DEFINED)
+        except Trouble as trouble:
+            where = f"{who(scene, thread)}: " if thread is not None else ""
+            sentence = f"{where}{name} {expression.text!r}: expected {trouble.expected}, found {trouble.actual}."
+            return Observation(trouble.expected, trouble.actual, sentence)
+    return None
+
+
+def bounds(site: Site) -> Observation | None:
+    """Every slice is inside its axis, and the element is not below the base."""
+    fixed = site.fixed
+    for step, old, new in zip(site.operand.view.steps, fixed.shapes, fixed.shapes[1:], strict=False):
+        if step.op != "slice":
+            continue
+        environment = site.scene.environment(site.thread)
+        for axis, (expression, extent) in enumerate(zip(step.expressions, new, strict=True)):
+            begin = expression.value(environment)
+            if begin < 0 or begin + extent > old[axis]:
+                expected = f"0 <= begin, begin + {extent} <= {old[axis]}"
+                return site.fail(expected, f"begin {begin}, end {begin + extent}", f"leaves axis {axis}")
+    address = fixed.address(site.coordinate)
+    return None if address >= 0 else site.fail("byte 0 or later", place(address), "lies below the base")
+
+
+def backing(scene: Scene, operand: Operand) -> Observation | None:
+    """The declared layout fits the allocation, and the allocation the architecture."""
+    view = operand.view
+    try:
+        span = view.tensor(scene.values).span() * view.declared_bits
+        size = None if operand.size_bytes is None else operand.size_bytes.value(scene.values)
+    except Trouble:
+        return None
+    needed = -(-span // 8)
+    if size is not None and needed > size:
+        return _whole(operand, f"a span of at most {size} bytes", f"{needed} bytes")
+    limit = SHARED_BYTES.get(int("".join(filter(str.isdigit, scene.case.arch)) or 0), max(SHARED_BYTES.values()))
+    allocated = max(needed, size or 0)
+    if view.space == "shared" and allocated > limit:
+        return _whole(operand, f"at most {limit} bytes of shared memory", f"{allocated} bytes")
+    return None
+
+
+def contiguous(site: Site) -> Observation | None:
+    """An element of a row follows the one before it."""
+    before = site.operand.previous(site.atom)
+    if before is None:
+        return None
+    expected = site.fixed.address(site.at(before)) + site.operand.view.bits
+    actual = site.fixed.address(site.coordinate)
+    return None if actual == expected else site.fail(place(expected), place(actual), "does not follow the element before it")
+
+
+def aligned(site: Site) -> Observation | None:
+    """A row starts at a multiple of the alignment."""
+    if site.operand.previous(site.atom) is not None:
+        return None
+    needed = site.operand.align_bytes
+    bits = 8 * site.residue + site.fixed.address(site.coordinate)
+    if bits % (8 * needed) == 0:
+        return None
+    base = f" with the base at {site.residue} mod {needed}" if site.residue else ""
+    actual = f"{place(bits)} ({bits // 8} mod {needed} = {bits // 8 % needed}{base})"
+    return site.fail(f"a multiple of {needed} bytes", actual, "starts a row")
+
+
+ELEMENT_CLAUSES: dict[str, Callable[[Site], Observation | None]] = {
+    "owner": owner, "distinct": distinct, "index.range": index_range, "bounds": bounds, "contiguous": contiguous, "aligned": aligned,
+}
+UNDER_PRED = {"index.range", "bounds", "contiguous", "aligned"}

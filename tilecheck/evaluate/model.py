@@ -1,0 +1,370 @@
+"""The model of one call: clauses at points, and brute force over every point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+from tilecheck.evaluate import clauses
+from tilecheck.evaluate.case import Case, Operand, Scene
+from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
+from tilecheck.evaluate.domain import TooLarge
+from tilecheck.evaluate.expressions import Trouble
+from tilecheck.evaluate.hazards import hazards
+from tilecheck.evaluate.launch import THREAD_NAMES, Thread
+from tilecheck.evaluate.participation import participation
+from tilecheck.evaluate.predict import Image, Prediction, Values
+from tilecheck.evaluate.views import Coordinate
+
+LIMIT = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a clause is decided: symbols in declaration order (then `elected`, then `base(TENSOR)`), thread, coordinates."""
+
+    symbols: Mapping[str, int] = field(default_factory=dict[str, int])
+    cta: int | None = None
+    warp: int | None = None
+    lane: int | None = None
+    group: Coordinate = ()
+    repeat: Coordinate = ()
+    atom: Coordinate = ()
+
+    def thread(self) -> Thread:
+        """The thread, which the clause must have."""
+        if self.cta is None or self.warp is None or self.lane is None:
+            raise ValueError("the point names no thread")
+        return Thread(self.cta, self.warp, self.lane)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What brute force says of a call: "proved", "refuted", "vacuous" or "too-large"."""
+
+    status: str
+    failures: dict[str, Point] = field(default_factory=dict[str, Point])
+    hazards: frozenset[str] = frozenset()
+
+
+class Budget:
+    """How many points may still be looked at."""
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+
+    def spend(self, points: int = 1) -> None:
+        """Count points; TooLarge when there are too many."""
+        self.left -= points
+        if self.left < 0:
+            raise TooLarge("more points than the limit")
+
+
+class Model:
+    """One contract (as data) applied by one call (its document)."""
+
+    def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        self.case = Case(contract, call)
+        self.operands = {operand.name: operand for operand in self.case.operands}
+        self.clauses = ("operands", *self._operand_clauses()) if self.case.problem is None else ("operands",)
+
+    def _operand_clauses(self) -> Iterator[str]:
+        operands = self.case.operands
+        yield from (f"{o.name}.storage" for o in operands)
+        yield from (f"{o.name}.type" for o in operands if o.dtypes is not None)
+        yield "participation"
+        yield from (f"{o.name}.shape" for o in operands)
+        yield from (f"{o.name}.owner" for o in operands)
+        yield from (f"{o.name}.replica" for o in operands if o.write and (o.register or o.view.layout.replicas))
+        yield from (f"{o.name}.distinct" for o in operands if o.register and o.write)
+        yield "index.range"
+        yield from (f"{o.name}.index.range" for o in operands)
+        yield from (f"{o.name}.bounds" for o in operands)
+        yield from (f"{o.name}.backing" for o in operands)
+        yield from (f"{o.name}.contiguous" for o in operands if not o.register)
+        yield from (f"{o.name}.aligned" for o in operands if not o.register)
+
+    def _parts(self, clause: str) -> tuple[Operand | None, str]:
+        if clause not in self.clauses:
+            raise ValueError(f"no clause {clause!r} here; there are {', '.join(self.clauses)}")
+        name, _, short = clause.partition(".")
+        return (self.operands[name], short) if name in self.operands else (None, clause)
+
+    # --- one point -----------------------------------------------------------------------------------------------
+
+    def observe(self, clause: str, point: Point) -> Observation | None:
+        """Why the clause fails at the point; None where it holds, or where the point is outside the clause's domain."""
+        operand, short = self._parts(clause)
+        if short == "operands":
+            return self._operands()
+        if operand is not None and short == "type":
+            return clauses.container(operand)
+        values = self._values(point)
+        scene = Scene(self.case, values)
+        if operand is None:
+            thread = None if point.cta is None else point.thread()
+            return self._call_clause(short, scene, thread)
+        if short == "storage":
+            return clauses.element(operand) or self._split(scene, operand, point)
+        if short in {"shape", "replica", "backing"}:
+            return self._operand_clause(short, scene, operand)
+        return self._element(short, scene, operand, point)
+
+    def _operands(self) -> Observation | None:
+        if self.case.problem is None:
+            return None
+        expected, actual = self.case.problem
+        return Observation(expected, actual, f"{self.case.opcode}: expected {expected}, found {actual}.")
+
+    def _values(self, point: Point) -> dict[str, int]:
+        missing = [symbol.name for symbol in self.case.symbols if symbol.name not in point.symbols]
+        if missing and point.symbols:
+            raise ValueError(f"the point gives no value for {', '.join(missing)}")
+        return {symbol.name: point.symbols[symbol.name] for symbol in self.case.symbols if symbol.name in point.symbols}
+
+    def _split(self, scene: Scene, operand: Operand, point: Point) -> Observation | None:
+        thread = None if point.cta is None else point.thread()
+        if not all(name in scene.values or (thread and name in THREAD_NAMES) for name in operand.view.names):
+            return None
+        if scene.values and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
+            return None
+        if thread is not None and not scene.active(thread):
+            return None
+        return clauses.split(scene, operand, thread, tuple(point.atom))
+
+    def _call_clause(self, short: str, scene: Scene, thread: Thread | None) -> Observation | None:
+        facts = self.case.facts
+        if not self._admitted(scene):
+            return None
+        if short == "participation":
+            if thread is None:
+                raise ValueError("participation is decided at a thread")
+            return participation(scene, thread) if facts.hold(scene.values) else None
+        found = clauses.conditions_range(scene, None)
+        if found is not None or thread is None:
+            return found if thread is None and facts.possible(scene.values) else None
+        return clauses.conditions_range(scene, thread) if facts.hold(scene.values) else None
+
+    def _admitted(self, scene: Scene) -> bool:
+        return len(scene.values) == len(self.case.symbols) and all(s.admits(scene.values[s.name]) for s in self.case.symbols)
+
+    def _operand_clause(self, short: str, scene: Scene, operand: Operand) -> Observation | None:
+        if scene.values or self.case.symbols:
+            needs_symbols = short == "shape" or bool(operand.view.declared_names) or operand.size_names
+            if needs_symbols and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
+                return None
+        decide = {"shape": clauses.shape, "replica": clauses.replica, "backing": clauses.backing}[short]
+        return decide(scene, operand)
+
+    def _element(self, short: str, scene: Scene, operand: Operand, point: Point) -> Observation | None:
+        thread = point.thread()
+        extents = operand.view.static_shape
+        coordinate = (*point.group, *point.repeat, *point.atom)
+        if len(point.atom) != len(operand.atom_extents) or len(coordinate) != len(extents) or len(point.group) != self.case.launch.group_rank:
+            raise ValueError(f"the point's coordinate {list(coordinate)} is none of {operand.name}")
+        if not all(0 <= c < (extent or 0) for c, extent in zip(coordinate, extents, strict=True)):
+            return None
+        if not (self._admitted(scene) and self.case.facts.hold(scene.values) and scene.active(thread)):
+            return None
+        if tuple(point.group) != scene.group(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
+            return None
+        if short in {"owner", "distinct", "contiguous", "aligned"} and tuple(point.atom) not in operand.atoms_of(thread.lane):
+            return None
+        residue = self._residue(operand, point) if short == "aligned" else 0
+        if residue is None:
+            return None
+        site = Site(scene, operand, thread, tuple(point.group), tuple(point.repeat), tuple(point.atom), residue)
+        return _decide(short, site)
+
+    def _residue(self, operand: Operand, point: Point) -> int | None:
+        residues = self.case.bases[operand.tensor].residues(operand.align_bytes)
+        given = point.symbols.get(f"base({operand.tensor})", residues[0] if len(residues) == 1 else None)
+        if given is None:
+            raise ValueError(f"the point gives no base({operand.tensor})")
+        return given if given in residues else None
+
+    def predict(self, values: Values, elected: int = 0) -> Image:
+        """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
+        return Prediction(self.case, values, elected).image()
+
+    # --- every point ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def assignments(self) -> list[dict[str, int]]:
+        """Every assignment of the symbols that satisfies the facts, in order. TooLarge where they cannot be counted."""
+        return [values for values in self._candidates() if self.case.facts.hold(values)]
+
+    def _candidates(self) -> Iterator[dict[str, int]]:
+        symbols = self.case.symbols
+        if not all(symbol.bounded for symbol in symbols):
+            raise TooLarge("a symbol without bounds")
+        if prod(symbol.count() for symbol in symbols) > LIMIT or any(symbol.count() > len(symbol.values()) for symbol in symbols):
+            raise TooLarge("too many values of the symbols")
+        return self.case.facts.assignments(symbols, {})
+
+    def _scenes(self, names: set[str]) -> Iterator[Scene]:
+        """One scene, the first, for every combination of values of the symbols that matter."""
+        order = [symbol.name for symbol in self.case.symbols if symbol.name in names]
+        seen: set[Coordinate] = set()
+        for values in self.assignments:
+            key = tuple(values[name] for name in order)
+            if key not in seen:
+                seen.add(key)
+                yield Scene(self.case, values)
+
+    def first_failure(self, clause: str, budget: Budget | None = None) -> Point | None:
+        """The first point in the order of counterexamples at which the clause fails."""
+        budget = budget or Budget(LIMIT * 100)
+        operand, short = self._parts(clause)
+        if short in {"operands", "type"}:
+            failed = self._operands() if operand is None else clauses.container(operand)
+            return Point() if failed else None
+        if operand is None:
+            return self._first_of_call(short, budget)
+        if short == "storage":
+            return self._first_split(operand, budget)
+        if short in {"shape", "replica", "backing"}:
+            return self._first_of_operand(short, operand, budget)
+        return self._first_element(short, operand, budget)
+
+    def _first_of_call(self, short: str, budget: Budget) -> Point | None:
+        if short == "index.range":
+            for values in self._candidates() if self.case.facts.facts else ():
+                scene = Scene(self.case, values)
+                if self.case.facts.possible(values) and clauses.conditions_range(scene, None):
+                    return Point(values)
+        for scene in self._scenes({symbol.name for symbol in self.case.symbols}):
+            for thread in self._considered(short):
+                budget.spend()
+                found = participation(scene, thread) if short == "participation" else clauses.conditions_range(scene, thread)
+                if found:
+                    return Point(scene.values, *thread)
+        return None
+
+    def _considered(self, short: str) -> Iterator[Thread]:
+        launch = self.case.launch
+        if short == "participation" and launch.scope != "thread":  # lanes and warps that do not exist may be missed too
+            warps = -(-launch.warps // 4) * 4 if launch.scope == "warpgroup" else launch.warps
+            return (Thread(cta, warp, lane) for cta in range(launch.ctas) for warp in range(warps) for lane in range(32))
+        return iter(launch.threads)
+
+    def _first_of_operand(self, short: str, operand: Operand, budget: Budget) -> Point | None:
+        names = set(operand.view.declared_names) | set(operand.size_names)
+        if short == "shape":
+            names |= set(self.case.activity_names)
+        for scene in self._scenes(names):
+            budget.spend()
+            if self._operand_clause(short, scene, operand):
+                return Point(scene.values if names or short == "shape" else {})
+        return None
+
+    def _first_split(self, operand: Operand, budget: Budget) -> Point | None:
+        if clauses.element(operand):
+            return Point()
+        if all(step.op != "view" for step in operand.view.steps):
+            return None
+        inside = not THREAD_NAMES.isdisjoint(operand.view.names)
+        names = set(operand.view.names) | set(self.case.activity_names if inside else ())
+        for scene in self._scenes(names):
+            for thread in (thread for thread in self.case.launch.threads if scene.active(thread)) if inside else (None,):
+                for coordinate in self._storage_coordinates(scene, operand, thread):
+                    budget.spend()
+                    if clauses.split(scene, operand, thread, coordinate):
+                        return Point(scene.values if operand.view.names else {}, *(thread or ()), atom=coordinate)
+        return None
+
+    def _storage_coordinates(self, scene: Scene, operand: Operand, thread: Thread | None) -> Iterator[Coordinate]:
+        yield ()
+        try:
+            shapes = scene.fixed(operand, thread).shapes
+        except Trouble:
+            return
+        for step, shape in zip(operand.view.steps, shapes[1:], strict=True):
+            if step.op == "view":
+                yield from product(*(range(extent) for extent in shape))
+
+    def _first_element(self, short: str, operand: Operand, budget: Budget) -> Point | None:
+        if len(operand.view.static_shape) < self.case.launch.group_rank + len(operand.atom_extents):
+            return None
+        relevant = {*operand.view.names, *self.case.activity_names}
+        if self.case.pred is not None and short in UNDER_PRED:
+            relevant |= self.case.pred.names
+        residues = self.case.bases[operand.tensor].residues(operand.align_bytes) if short == "aligned" else [0]
+        base = f"base({operand.tensor})"
+        for scene in self._scenes(relevant):
+            for residue in residues:
+                for site in self._sites(short, scene, operand, residue, budget):
+                    if _decide(short, site):
+                        symbols = {**scene.values, **({base: residue} if len(residues) > 1 else {})}
+                        return Point(symbols, *site.thread, site.group, site.repeat, site.atom)
+        return None
+
+    def _sites(self, short: str, scene: Scene, operand: Operand, residue: int, budget: Budget) -> Iterator[Site]:
+        """The elements at which a clause is owed; threads that see the same addresses as an earlier one are left out."""
+        seen: set[tuple[object, ...]] = set()
+        extents = clauses.repeats(scene, operand)
+        for thread in scene.launch.threads:
+            if not scene.active(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
+                continue
+            atoms, group = operand.atoms_of(thread.lane), scene.group(thread)
+            environment = scene.environment(thread)
+            key = (thread if short == "owner" else None, group, thread.lane if operand.holder_term is not None else None,
+                   *(environment[name] for name in operand.view.names))
+            if key in seen:
+                continue
+            seen.add(key)
+            for repeat in product(*(range(extent) for extent in extents)):
+                for atom in atoms:
+                    budget.spend()
+                    yield Site(scene, operand, thread, group, repeat, atom, residue)
+
+    def check(self, limit: int = LIMIT) -> Answer:
+        """Every clause that is owed, at every point."""
+        budget = Budget(limit)
+        try:
+            if not self.satisfiable():
+                return Answer("vacuous")
+            failures = self._failures(budget)
+            found = frozenset[str]() if failures else frozenset(hazards(self.case, self.assignments, budget.spend))
+        except TooLarge:
+            return Answer("too-large")
+        return Answer("refuted" if failures else "proved", failures, found)
+
+    def satisfiable(self) -> bool:
+        """Whether some assignment satisfies the facts and lets some thread execute."""
+        if not all(base.consistent() for base in self.case.bases.values()):
+            return False
+        return any(any(scene.active(thread) for thread in scene.launch.threads) for scene in self._scenes(set(self.case.activity_names)))
+
+    def _failures(self, budget: Budget) -> dict[str, Point]:
+        failures: dict[str, Point] = {}
+        for clause in self.clauses:
+            if all(needed not in failures for needed in self._premises(clause)):
+                point = self.first_failure(clause, budget)
+                if point is not None:
+                    failures[clause] = point
+        return failures
+
+    def _premises(self, clause: str) -> tuple[str, ...]:
+        """The clauses that must hold before this one is owed."""
+        operand, short = self._parts(clause)
+        if operand is None or short in {"storage", "type"}:
+            return ("operands",) if short != "type" else (f"{clause.split('.')[0]}.storage",)
+        name = operand.name
+        if short == "shape":
+            return ("participation",)
+        if short == "backing":
+            return (f"{name}.storage",)
+        owed = (f"{name}.storage", "participation", f"{name}.shape")
+        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned"} else owed
+
+
+def _decide(short: str, site: Site) -> Observation | None:
+    try:
+        return ELEMENT_CLAUSES[short](site)
+    except Trouble:
+        return None

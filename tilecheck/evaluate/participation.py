@@ -1,0 +1,74 @@
+"""Participation: who must execute, and what must be the same for all lanes of a warp."""
+
+from __future__ import annotations
+
+from tilecheck.evaluate.case import Scene
+from tilecheck.evaluate.clauses import Observation, who
+from tilecheck.evaluate.expressions import Expression, Trouble
+from tilecheck.evaluate.launch import LANE_NAMES, Thread
+
+
+def participation(scene: Scene, thread: Thread) -> Observation | None:
+    """Whether a thread must execute and may not, or executes with other values than its warp."""
+    launch = scene.launch
+    if launch.scope == "thread":
+        if not (launch.collective and scene.active(thread)):
+            return None
+        return Observation("a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together.")
+    if not scene.active(thread):
+        return _missing(scene, thread)
+    found = _uneven(scene, thread)
+    return found or (_divergent(scene, thread) if launch.collective else None)
+
+
+def _missing(scene: Scene, thread: Thread) -> Observation | None:
+    """An inactive thread inside the smallest product around the active ones."""
+    instance = scene.launch.instance(thread[:2])
+    members = scene.launch.instances(scene.around(thread)).get(instance)
+    if not members or thread not in scene.launch.hull(instance, members):
+        return None
+    reason = "is switched off" if scene.launch.exists(thread) else "does not exist"
+    needs = "all 32 lanes of a warp" if scene.launch.collective else f"a product of warps and lanes at {scene.launch.scope} scope"
+    return Observation(f"{who(scene, thread)} executes", f"it {reason}", f"{needs}: {who(scene, thread)} must execute, but {reason}.")
+
+
+def _uneven(scene: Scene, thread: Thread) -> Observation | None:
+    """At warp and warpgroup scope, an instance with other extents than an earlier one."""
+    launch = scene.launch
+    if launch.scope not in {"warp", "warpgroup"}:
+        return None
+    instance = launch.instance(thread[:2])
+    mine = launch.extents(launch.instances(scene.executing())[instance])
+    for other in scene.others(("cta", "warp", "thread")):
+        for earlier, members in launch.instances(other.executing()).items():
+            if earlier < instance and launch.extents(members) != mine:
+                expected, actual = f"group extents {list(launch.extents(members))}", f"{list(mine)}"
+                sentence = f"{launch.scope} {list(instance)} has group extents {actual}, {launch.scope} {list(earlier)} {expected[14:]}."
+                return Observation(expected, actual, sentence)
+    return None
+
+
+def _divergent(scene: Scene, thread: Thread) -> Observation | None:
+    """A predicate or an index of a collective that is not what lane 0 of the warp has."""
+    leader = thread._replace(lane=0)
+    changing = LANE_NAMES | {symbol.name for symbol in scene.case.varying(("thread",))}
+    if thread.lane == 0:
+        return None
+    case = scene.case
+    indices = [(operand.name, index) for operand in case.operands for index in operand.view.indices]
+    for name, expression in [*([("pred", case.pred)] if case.pred else []), *indices]:
+        if expression.names & changing:
+            here = _value(expression, scene, thread)
+            for other in scene.others(("thread",)):
+                there = _value(expression, other, leader)
+                if here is not None and there is not None and here != there:
+                    sentence = f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in lane 0; a warp needs one value."
+                    return Observation(f"{there}, as in lane 0", f"{here}", sentence)
+    return None
+
+
+def _value(expression: Expression, scene: Scene, thread: Thread) -> int | None:
+    try:
+        return expression.value(scene.environment(thread))
+    except Trouble:
+        return None
