@@ -222,7 +222,7 @@ _origin: dict[str, str] = {}
 @contextmanager
 def beside(path: str) -> Generator[None]:
     """The directory of a check file on sys.path; a helper of that name from another directory does not stand in for its own."""
-    directory = os.path.dirname(os.path.realpath(path))
+    directory = str(Path(path).resolve().parent)
     for name in [n for n, other in _origin.items() if other != directory and _is_in(directory, n)]:
         for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
             del sys.modules[loaded]
@@ -239,7 +239,7 @@ def beside(path: str) -> Generator[None]:
 
 
 def _is_in(directory: str, module: str) -> bool:
-    return os.path.isfile(os.path.join(directory, module + ".py")) or os.path.isdir(os.path.join(directory, module))
+    return (Path(directory) / f"{module}.py").is_file() or (Path(directory) / module).is_dir()
 
 
 @contextmanager

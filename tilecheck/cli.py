@@ -17,7 +17,7 @@ from typing import cast
 from tilecheck.errors import InputError, TilecheckError
 from tilecheck.report.commands import COMMANDS as HANDLERS
 from tilecheck.report.commands import Request, SeveralErrors
-from tilecheck.report.items import BAD_INPUT, FAILED, OK, CheckFailedError
+from tilecheck.report.items import BAD_INPUT, OK, CheckFailedError
 from tilecheck.report.options import add_options, options_from
 
 EPILOG = """exit status:
@@ -41,19 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        try:
-            return _run(arguments)
-        finally:
-            sys.stdout.flush()
+        return _run(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else BAD_INPUT if stop.code else OK
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (a fault of ours is one line, too)
         if "--debug" in arguments:
             import traceback
 
@@ -114,33 +108,38 @@ def _parser() -> argparse.ArgumentParser:
 
 def _writable(path: str) -> None:
     """InputError where a file cannot come to lie at `path`, said before the work."""
-    folder = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path) or not os.path.isdir(folder):
-        raise InputError("is a directory" if os.path.isdir(path) else "its directory does not exist", where=f"--output {path}")
+    target = Path(path).resolve()
+    if target.is_dir() or not target.parent.is_dir():
+        raise InputError("is a directory" if target.is_dir() else "its directory does not exist", where=f"--output {path}")
 
 
 def _write(text: str, path: str | None) -> None:
     """Text to stdout, or to a file: under a temporary name first, so that the file is whole or stays as it was."""
     if path is None:
         encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        try:
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has seen enough; the exit status stays that of the command
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
-    target = os.path.realpath(path)
+    target = Path(path).resolve()
     data = text.encode("utf-8", "backslashreplace")
-    temporary = ""
+    temporary: Path | None = None
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            Path(target).write_bytes(data)
+        if target.exists() and not target.is_file():  # a device or a pipe
+            target.write_bytes(data)
             return
-        mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o666 & ~_umask()
-        handle, temporary = tempfile.mkstemp(prefix=".tilecheck-", dir=os.path.dirname(target))
+        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+        handle, name = tempfile.mkstemp(prefix=".tilecheck-", dir=target.parent)
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        temporary.chmod(mode)
+        temporary.replace(target)
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise InputError(f"cannot be written: {error.strerror}", where=f"--output {path}") from None
 
 

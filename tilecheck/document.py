@@ -229,7 +229,7 @@ class _Reader:
             symbols=symbols,
             assume=tuple(self.term(item, f".assume[{k}]", truth=True) for k, item in enumerate(assume)),
             parameters=self.parameters(document.get("parameters")),
-            index_dtype=self.choice(document.get("index_dtype") or "int64", ".index_dtype", tuple(INDEX_DTYPES)),
+            index_dtype=self.choice("int64" if document.get("index_dtype") is None else document["index_dtype"], ".index_dtype", tuple(INDEX_DTYPES)),
             arch=None if document.get("arch") is None else self.arch(document["arch"]),
             id=self.text(document.get("id", ""), ".id"),
         )

@@ -229,13 +229,13 @@ def _thread_scope() -> Iterator[Form]:
 
 
 def _varying() -> Iterator[Form]:
-    for varies, count in (("thread", 64), ("warp", 2), ("cta", 1)):
+    for varies, count in (("thread", 32), ("warp", 2), ("cta", 1)):
         values = [28, 404] if varies == "warp" else [4 * ((k * 29 + 7) % 128) for k in range(count)]
         begin = {"thread": "v", "warp": "v + 4 * laneid", "cta": "v + 4 * tx"}[varies]
         for mnemonic in ("ld", "st"):
             op = f"{mnemonic}.global.v4.b32"
             yield threads_form(
-                f"{op}, start varies by {varies}", op, block=[64], scope="thread", values={"v": values},
+                f"{op}, start varies by {varies}", op, block=[32 if varies == "thread" else 64], scope="thread", values={"v": values},
                 symbols=[{"name": "v", "min": 0, "max": 1024, "multiple_of": 4, "varies": varies}],
                 registers=register([4], "S[4:1]", "bits32"),
                 memory=tile("global", [2048], "S[2048:1]", view=[{"op": "slice", "begin": [begin], "extent": [4]}]),
@@ -277,6 +277,16 @@ def _predicates() -> Iterator[Form]:
                 parameters: Json = {"pred": pred, **({"preserve_dst": preserve} if preserve else {})}
                 operands = ordered(op, bank(vec, DTYPES[bits], permuted=True), warp_memory(space, vec, bits, DTYPES[bits]))
                 yield Form("memory", name, document(name, op, operands, "warp", symbols=starts(vec), parameters=parameters), {"n": value})
+
+
+def wide_forms() -> Iterator[Form]:
+    """The 256-bit forms, which sm_90 does not have."""
+    for text, vec, bits, dtype in ((".v8.b32", 8, 32, ""), (".v4.b64", 4, 64, ""), (".v8.f32", 8, 32, "float32"), (".v4.s64", 4, 64, "int64")):
+        for mnemonic in ("ld", "st"):
+            yield plain(f"{mnemonic}.global{text}", vec, bits, dtype=dtype)
+    yield plain("ld.global.L1::no_allocate.L2::evict_last.L2::256B.v8.b32", 8, 32)
+    yield plain("ld.global.nc.L2::evict_first.v4.b64", 4, 64)
+    yield plain("st.global.L1::evict_last.L2::evict_normal.v4.b64", 4, 64)
 
 
 def memory_forms() -> Iterator[Form]:

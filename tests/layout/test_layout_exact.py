@@ -6,11 +6,11 @@ import random
 import time
 from itertools import product as cartesian
 
+import plain_model as model
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import plain_model as model
 from tilecheck.errors import InputError
 from tilecheck.layout import ComposeLayout, Iter, Layout, TileLayout, parse_layout
 from tilecheck.layout.exact import equal, injective
@@ -189,7 +189,7 @@ def test_the_span_of_large_layouts_is_exact_and_quick(layout: str, answer: int) 
 
 
 def test_a_symbolic_span_is_a_term_and_rounds_up_under_a_swizzle() -> None:
-    assert str(span(P("S[(n,4):(4,1)]"))) in {"4*(n - 1) + 4", "4*(n + -1) + 4"}
+    assert str(span(P("S[(n,4):(4,1)]"))) == "4*(n + (-1)) + 4"
     assert "<<" in str(span(P("Swizzle(3,3,3) o S[(n,64):(64,1)]")))
 
 

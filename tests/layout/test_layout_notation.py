@@ -16,7 +16,9 @@ from tilecheck.symbolic import parse, var
 
 laneid, warpid = axis("laneid"), axis("warpid")
 
-EXPRESSIONS = st.sampled_from(["n", "n*4", "n//4", "n + 1", "(n + 1)*4", "min(n, 8)", "select(n < 4, n, 4)", "-n", "n - 1", "n % 8", "n ^ 3", "1 << k"])
+EXPRESSIONS = st.sampled_from(
+    ["n", "n*4", "n//4", "n + 1", "(n + 1)*4", "min(n, 8)", "select(n < 4, n, 4)", "-n", "n - 1", "n % 8", "n ^ 3", "1 << k"]
+)
 TERMS = st.one_of(st.integers(-(1 << 70), 1 << 70), EXPRESSIONS.map(parse))
 EXTENTS = st.one_of(st.integers(1, 1 << 70), EXPRESSIONS.map(parse))
 FACTORS = st.lists(st.builds(Iter, EXTENTS, TERMS, st.sampled_from(AXES)), max_size=5)
@@ -76,7 +78,8 @@ def test_extents_alone_are_row_major_and_compact() -> None:
 
 def test_the_rightmost_swizzle_is_the_innermost() -> None:
     layout = parse_layout("Swizzle(0,1,2) o Swizzle(1,2,3) o S[64:1]")
-    assert isinstance(layout, ComposeLayout) and isinstance(layout.tile, ComposeLayout)
+    assert isinstance(layout, ComposeLayout)
+    assert isinstance(layout.tile, ComposeLayout)
     assert (layout.per_element, layout.tile.per_element) == (0, 1)
 
 
@@ -147,9 +150,11 @@ def test_hostile_text_ends_quickly_and_in_an_input_error(text: str) -> None:
     try:
         layout = parse_layout(text)
     except InputError as error:
-        assert len(str(error)) < 1000
+        length = len(str(error))
     else:
         assert parse_layout(repr(layout)) == layout
+        length = 0
+    assert length < 1000
     assert time.perf_counter() - start < 2
 
 
@@ -189,9 +194,10 @@ def test_an_ill_formed_layout_is_an_input_error(make: object) -> None:
 
 def test_swizzles_cannot_be_stacked_without_end() -> None:
     layout: Layout = TileLayout(S[4])
+    for _ in range(16):
+        layout = ComposeLayout(0, 0, 0, layout)
     with pytest.raises(InputError, match="more than 16 swizzles"):
-        for _ in range(100):
-            layout = ComposeLayout(0, 0, 0, layout)
+        ComposeLayout(0, 0, 0, layout)
 
 
 def test_dtypes_have_the_widths_that_ml_dtypes_gives_them() -> None:
@@ -211,5 +217,5 @@ def test_dtypes_have_the_widths_that_ml_dtypes_gives_them() -> None:
 
 
 def test_an_unknown_dtype_names_its_neighbours() -> None:
-    with pytest.raises(InputError, match="did you mean .*float16"):
+    with pytest.raises(InputError, match=r"did you mean .*float16"):
         dtype_bits("flaot16")

@@ -141,7 +141,7 @@ def test_packing_and_unpacking_are_the_recorded_recasts(one: Any) -> None:
 
 
 def log2(value: int) -> int:
-    assert value > 0 and value & (value - 1) == 0
+    assert value.bit_count() == 1
     return value.bit_length() - 1
 
 

@@ -6,6 +6,7 @@ everything. Copies go byte by byte in loops and through volatile accesses, so th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
@@ -33,7 +34,7 @@ VERSIONS = ((0, "8.3"), (100, "8.6"), (103, "8.8"), (107, "9.0"), (120, "8.7"), 
 class Kernel:
     """A complete module with one entry `name`.
 
-    parameters: what it takes, in order. Launch: `cluster` (or one) CTAs of `block` threads, `shared_bytes` of dynamic shared memory.
+    parameters: what it takes, in order. tensors: the allocation behind each operand's label. Launch: `cluster` (or one) CTAs of `block` threads, `shared_bytes` of dynamic shared memory.
     """
 
     ptx: str
@@ -44,6 +45,7 @@ class Kernel:
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] | None
     emission: Emission
+    tensors: Mapping[str, str]
 
     def plan(self) -> list[Json]:
         """The parameters as JSON."""
@@ -112,11 +114,17 @@ class _Writer:
         self.labels = 0
         self.shared_bytes = 0
         self.local_lines: list[str] = []
+        self.zero = ""
+        """Holds 0 (the elected lane >> 8), which ptxas cannot know: loops over local memory start there, so none of it becomes registers."""
 
     def prologue(self) -> None:
         """Thread numbers, parameters, register banks and copies of staged tensors; collects what is written afterwards."""
         a, launch = self.a, self.binding.call.launch
         coordinates(a, launch, frozenset({"warpid", "laneid", CTA}))
+        self.zero = a.fresh()
+        count = sum(words(one) for one in self.parameters)
+        a.write(f"ld.param.u64 {self.zero}, [tc_p{count - 1}];")
+        a.write(f"shr.u64 {self.zero}, {self.zero}, 8;")
         a.inputs["@thread"] = a.register(terms.add(terms.mul(32, var("warpid")), var("laneid")))
         a.inputs["@global_thread"] = a.register(terms.add(terms.mul(launch.threads, var(CTA)), var("@thread")) if launch.ctas > 1 else var("@thread"))
         number = 0
@@ -216,7 +224,7 @@ class _Writer:
         self.labels += 1
         again, done = f"TC_COPY_{self.labels}", f"TC_COPIED_{self.labels}"
         shared = tensor.space == "shared"
-        first = a.inputs["@thread"] if shared else "0"
+        first = a.inputs["@thread"] if shared else self.zero
         step = self.binding.call.launch.threads if shared else 1
         return [
             f"mov.b64 {index}, {first};", f"{again}:", f"setp.ge.u64 {end}, {index}, {tensor.bytes};", f"@{end} bra {done};",
@@ -257,7 +265,7 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
         "{", *declarations, *writer.a.declarations(), *declared, *writer.local_lines, *writer.a.lines, *guard, "",
         emission.ptx, *(["TC_DONE:"] if guard else []), *writer.after, "ret;", "}", "",
     ]
-    return Kernel("\n".join(lines), NAME, emission.arch, parameters, writer.shared_bytes, block, cluster, emission)
+    return Kernel("\n".join(lines), NAME, emission.arch, parameters, writer.shared_bytes, block, cluster, emission, {o.label: o.tensor for o in binding.operands})
 
 
 def _declarations(emission: Emission, registers: Registers) -> list[str]:

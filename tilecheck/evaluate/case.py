@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
-from tilecheck.evaluate.expressions import Expression, Limits, Trouble, term
+from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
 from tilecheck.evaluate.launch import BEYOND, THREAD_NAMES, Active, Launch, Thread
-from tilecheck.evaluate.views import Coordinate, FixedView, View
+from tilecheck.evaluate.views import Coordinate, FixedView, View, flat
 
 DEFINED = Limits()
 
@@ -61,6 +61,15 @@ class Operand:
         """The atom coordinates that a lane answers for."""
         return self.atoms if self.holder_term is None else self.atoms_by_lane.get(lane, ())
 
+    def row_start(self, atom: Coordinate) -> Coordinate:
+        """The first element of the row of this one."""
+        return (*atom[: len(atom) - self.row_axes], *(0,) * self.row_axes)
+
+    def row_index(self, atom: Coordinate) -> int:
+        """The place of an element in its row."""
+        first = len(atom) - self.row_axes
+        return flat(atom[first:], self.atom_extents[first:])
+
     def previous(self, atom: Coordinate) -> Coordinate | None:
         """The element before this one in its row; None for the first."""
         first = len(atom) - self.row_axes
@@ -82,7 +91,8 @@ class Case:
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
         self.move: Mapping[str, Any] = contract["move"]
         self.launch = Launch(str(call["scope"]), contract["collective"] != "thread", call.get("launch"))
-        self.parameters = {name: value for name, value in (call.get("parameters") or {}).items() if value is not None}
+        given: Mapping[str, Any] = call.get("parameters") or {}
+        self.parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         self.problem = operands_problem(contract, call, self.parameters)
         forms: list[Mapping[str, Any]] = [form for form in call.get("operands") or () if "layout" in form]
         views = [View(form) for form in forms]
@@ -99,6 +109,7 @@ class Case:
         pred = self.parameters.get("pred")
         self.pred = None if pred is None or self.problem is not None else _condition(pred)
         self._active: dict[tuple[int, ...], dict[Thread, bool]] = {}
+        self._groups: dict[tuple[int, ...], dict[Thread, Coordinate]] = {}
         self.executing: dict[tuple[int, ...], Active] = {}
 
     @cached_property
@@ -125,6 +136,10 @@ class Case:
     def active_memo(self, values: Mapping[str, int]) -> dict[Thread, bool]:
         """What is known of who is active under these values."""
         return self._active.setdefault(tuple(values[name] for name in self.activity_names), {})
+
+    def groups_memo(self, values: Mapping[str, int]) -> dict[Thread, Coordinate]:
+        """What is known of group coordinates under these values."""
+        return self._groups.setdefault(tuple(values[name] for name in self.activity_names), {})
 
 
 class Scene:
@@ -156,14 +171,14 @@ class Scene:
         environment = self.environment(thread)
         try:
             return all(condition.value(environment) for condition in self.case.conditions)
-        except Trouble:
+        except LimitError:
             return False
 
     def predicate(self, thread: Thread) -> bool:
         """Whether `pred` holds for a thread."""
         try:
             return self.case.pred is None or bool(self.case.pred.value(self.environment(thread)))
-        except Trouble:
+        except LimitError:
             return False
 
     def executing(self) -> Active:
@@ -182,7 +197,15 @@ class Scene:
 
         `active` says who executes where threads have values of their own.
         """
-        launch, scope, active = self.launch, self.launch.scope, active or self.active
+        if active is not None:
+            return self._group(thread, active)
+        known = self.case.groups_memo(self.values)
+        if thread not in known:
+            known[thread] = self._group(thread, self.active)
+        return known[thread]
+
+    def _group(self, thread: Thread, active: Callable[[Thread], bool]) -> Coordinate:
+        launch, scope = self.launch, self.launch.scope
         if scope == "thread":
             return ()
         lanes = () if launch.collective else (sum(active(thread._replace(lane=k)) for k in range(thread.lane)),)
@@ -203,7 +226,7 @@ class Scene:
         return tuple(reversed(before))
 
     def fixed(self, operand: Operand, thread: Thread | None) -> FixedView:
-        """The operand's view in numbers, as a thread sees it. Trouble where it has none."""
+        """The operand's view in numbers, as a thread sees it. LimitError where it has none."""
         names = operand.view.names
         inside = thread is not None and not THREAD_NAMES.isdisjoint(names)
         return operand.view.fixed(self.environment(thread) if inside else self.values)
@@ -261,7 +284,7 @@ def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given
             if parameter["required"]:
                 return f"the parameter {name}", "none"
             continue
-        if parameter["needs"] and parameter["needs"] not in given:
+        if parameter["needs"] and parameter["needs"] not in given and given[name] is not False:
             return f"{name} only together with {parameter['needs']}", f"{name} alone"
         if not _of_kind(str(parameter["kind"]), given[name]):
             return f"{name} to be a {parameter['kind']}", f"{given[name]!r}"

@@ -8,12 +8,11 @@ from functools import cached_property
 from itertools import product
 
 from tilecheck.evaluate.case import DEFINED, Case, Operand, Scene
-from tilecheck.evaluate.expressions import Expression, Limits, Trouble
+from tilecheck.evaluate.expressions import Expression, LimitError, Limits
 from tilecheck.evaluate.launch import COORDINATES, Thread
-from tilecheck.evaluate.views import Coordinate, FixedView, times
+from tilecheck.evaluate.views import Coordinate, Extents, FixedView
 
 SHARED_BYTES = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 120: 101376, 90: 232448, 100: 232448}
-GENERIC = {"global", "shared", "local"}
 COVERS = {
     "laneid": {"lane"}, "warpid": {"warp % 4", "warp // 4"}, "wid_in_wg": {"warp % 4"}, "wgid": {"warp // 4"},
     "tid_in_wg": {"lane", "warp % 4"}, "tx": {"lane", "warp % 4", "warp // 4"}, "cbx": {"cbx"}, "cby": {"cby"}, "cbz": {"cbz"},
@@ -85,8 +84,8 @@ def place(bits: int) -> str:
 def element(operand: Operand) -> Observation | None:
     """The part of `storage` that no symbol matters to: space and element width."""
     view, space = operand.view, operand.space.split("::")[0]
-    if view.space != space and not (space == "" and view.space in GENERIC):
-        return _whole(operand, f"{space or 'a memory'} space", f"{view.space} space")
+    if view.space != space:
+        return _whole(operand, f"{space or 'generic'} space", f"{view.space} space")
     if view.bits != operand.bits:
         return _whole(operand, f"elements of {operand.bits} bits", f"{view.dtype}, {view.bits} bits")
     return None
@@ -108,9 +107,12 @@ def _whole(operand: Operand, expected: str, actual: str) -> Observation:
 
 def _split(scene: Scene, operand: Operand, thread: Thread | None, coordinate: Coordinate, level: int) -> Observation | None:
     step = operand.view.steps[level]
+    wide, narrow = max(step.new_bits, step.old_bits), min(step.new_bits, step.old_bits)
+    if wide % narrow:
+        return _whole(operand, f"elements of a multiple or a part of {step.old_bits} bits", f"{step.new_bits} bits")
     try:
         fixed = scene.fixed(operand, thread)
-    except Trouble:
+    except LimitError:
         return None
     row_bits = fixed.shapes[level][-1] * step.old_bits
     if row_bits % step.new_bits:
@@ -118,23 +120,41 @@ def _split(scene: Scene, operand: Operand, thread: Thread | None, coordinate: Co
     shape = fixed.shapes[level + 1]
     if len(coordinate) != len(shape) or not all(0 <= c < extent for c, extent in zip(coordinate, shape, strict=True)):
         return None
-    start = fixed.address(coordinate, 0, level + 1)
-    if start % step.new_bits and not start % step.old_bits:
-        remainder = f"{place(start)} ({start // 8} mod {step.new_bits // 8} = {start // 8 % (step.new_bits // 8)})" if step.new_bits >= 8 else place(start)
-        return _whole(operand, f"element {list(coordinate)} at a multiple of {place(step.new_bits)[5:]} bytes", remainder)
     first, _ = fixed.backs[level](coordinate, 0)
-    last, _ = fixed.backs[level](coordinate, step.new_bits - 1)
-    for k in range(first[-1], last[-1]):
-        here, after = (*first[:-1], k), (*first[:-1], k + 1)
-        expected, actual = fixed.address(here, 0, level) + step.old_bits, fixed.address(after, 0, level)
-        if expected != actual or _axes(fixed, here, level) != _axes(fixed, after, level):
-            return _whole(operand, f"old element {list(after)} at {place(expected)}", f"{place(actual)}, or another thread")
+    if step.new_bits > step.old_bits:
+        return _joined(operand, fixed, level, first)
+    if first[-1] == 0 or coordinate[-1] * step.new_bits % step.old_bits:
+        return None
+    return _follows(operand, fixed, level, (*first[:-1], first[-1] - 1), fixed.linear)
+
+
+def _joined(operand: Operand, fixed: FixedView, level: int, first: Coordinate) -> Observation | None:
+    """Several old elements make a new one: they are consecutive bits, from a multiple of the new width on."""
+    step = operand.view.steps[level]
+    start = fixed.address(first, 0, level)
+    for k in range(step.new_bits // step.old_bits - 1):
+        found = _follows(operand, fixed, level, (*first[:-1], first[-1] + k), fixed.element)
+        if found is not None:
+            return found
+    if start % step.new_bits == 0:
+        return None
+    size = step.new_bits // 8
+    actual = f"{place(start)} ({start // 8} mod {size} = {start // 8 % size})" if size and start % 8 == 0 else place(start)
+    return _whole(operand, f"a multiple of {size} bytes" if size else f"a multiple of {step.new_bits} bits", actual)
+
+
+def _follows(operand: Operand, fixed: FixedView, level: int, here: Coordinate, offset: Callable[[Coordinate], int]) -> Observation | None:
+    """The old element after `here` is the next element of the storage, in the same thread."""
+    after, bits = (*here[:-1], here[-1] + 1), operand.view.declared_bits
+    (one, one_bit), (two, two_bit) = fixed.source(here, 0, level), fixed.source(after, 0, level)
+    expected, actual = offset(one) * bits + one_bit + operand.view.steps[level].old_bits, offset(two) * bits + two_bit
+    if expected != actual:
+        return _whole(operand, place(expected), place(actual))
+    axes = sorted(fixed.layout.axes())
+    owners = [tuple(fixed.layout.value(declared, axis) for axis in axes) for declared in (one, two)]
+    if owners[0] != owners[1]:
+        return _whole(operand, f"{axes} {list(owners[0])}", f"{list(owners[1])}")
     return None
-
-
-def _axes(fixed: FixedView, coordinate: Coordinate, level: int) -> list[int]:
-    declared, _ = fixed.source(coordinate, 0, level)
-    return [fixed.layout.value(declared, axis) for axis in sorted(fixed.layout.axes())]
 
 
 def container(operand: Operand) -> Observation | None:
@@ -144,26 +164,35 @@ def container(operand: Operand) -> Observation | None:
     return _whole(operand, f"one of {', '.join(operand.dtypes)}", operand.view.dtype)
 
 
-def shape(scene: Scene, operand: Operand) -> Observation | None:
-    """Rank, group, repeat and atom extents."""
-    active, launch, found = scene.executing(), scene.launch, operand.view.static_shape
-    if not active:
-        return None
-    text = f"({', '.join('?' if extent is None else str(extent) for extent in found)})"
+def form(case: Case, operand: Operand) -> Observation | None:
+    """The part of `shape` that no symbol matters to: rank, static extents, atom and repeat extents."""
+    found, groups, atom = operand.view.static_shape, case.launch.group_rank, operand.atom_extents
+    expected = f"shape ({', '.join([*('?' * groups), '*repeat', *map(str, atom)])})"
     if any(extent is None or extent <= 0 for extent in found):
-        return _whole(operand, "positive static extents", text)
-    groups = launch.group_rank
-    atom = operand.atom_extents
-    for instance in launch.instances(active).values() if groups else ({},):
-        group = launch.extents(instance) if groups else ()
-        expected = f"({', '.join([*map(str, group), '*repeat', *map(str, atom)])})"
-        if len(found) < groups + len(atom) or found[:groups] != group or found[len(found) - len(atom):] != atom:
-            return _whole(operand, f"shape {expected}", f"shape {text}")
-    first = scene.case.operands[0].view.static_shape
+        return _whole(operand, "positive static extents", _shape(found))
+    if len(found) < groups + len(atom) or found[len(found) - len(atom):] != atom:
+        return _whole(operand, expected, _shape(found))
+    first = case.operands[0].view.static_shape
     repeat, wanted = found[groups: len(found) - len(atom)], first[groups: len(first) - len(atom)]
     if repeat != wanted and len(first) >= groups + len(atom):
-        return _whole(operand, f"repeat extents {list(wanted)}, as {scene.case.operands[0].name} has", f"{list(repeat)}")
-    return _unstable(scene, operand)
+        return _whole(operand, f"repeat extents {list(wanted)}, as {case.operands[0].name} has", f"{list(repeat)}")
+    return None
+
+
+def _shape(extents: Extents) -> str:
+    return f"shape ({', '.join('?' if extent is None else str(extent) for extent in extents)})"
+
+
+def shape(scene: Scene, operand: Operand) -> Observation | None:
+    """Rank, group, repeat and atom extents."""
+    launch, found = scene.launch, operand.view.static_shape
+    wrong = form(scene.case, operand)
+    for instance in launch.instances(scene.executing()).values() if launch.group_rank else ():
+        group = launch.extents(instance)
+        if found[: launch.group_rank] != group:
+            expected = f"shape ({', '.join([*map(str, group), '*repeat', *map(str, operand.atom_extents)])})"
+            return _whole(operand, expected, _shape(found))
+    return wrong or _unstable(scene, operand)
 
 
 def _unstable(scene: Scene, operand: Operand) -> Observation | None:
@@ -225,7 +254,9 @@ def replica(scene: Scene, operand: Operand) -> Observation | None:
 
 def slot(fixed: FixedView, coordinate: Coordinate) -> int:
     """The register slot of an element, counted in elements of the final dtype."""
-    return fixed.address(coordinate) // fixed.view.bits
+    if coordinate not in fixed.slots:
+        fixed.slots[coordinate] = fixed.address(coordinate) // fixed.view.bits
+    return fixed.slots[coordinate]
 
 
 def distinct(site: Site) -> Observation | None:
@@ -257,17 +288,20 @@ def index_range(site: Site) -> Observation | None:
     """No intermediate result of an index expression, and no element offset, leaves the index type."""
     low, high = site.scene.case.facts.index_range
     try:
-        indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
-        offset = site.fixed.linear(site.coordinate)
-    except Trouble as trouble:
+        if not site.fixed.in_range:
+            indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
+            site.fixed.in_range = True
+        ends = [site.fixed.linear(site.fixed.source(site.coordinate, bit)[0]) for bit in (0, site.operand.view.bits - 1)]
+    except LimitError as trouble:
         return site.fail(trouble.expected, trouble.actual, "has an index out of range")
-    if low <= offset <= high:
+    offset = next((offset for offset in ends if not low <= offset <= high), None)
+    if offset is None:
         return None
     return site.fail(f"{low} <= element offset <= {high}", f"element offset {offset}", "has an index out of range")
 
 
 def indices(operand: Operand, environment: Mapping[str, int], limits: Limits) -> None:
-    """Trouble where an index expression breaks the limits."""
+    """LimitError where an index expression breaks the limits."""
     for expression in operand.view.starts():
         expression.check(environment, limits)
     for expression in operand.view.declared():
@@ -288,7 +322,7 @@ def conditions_range(scene: Scene, thread: Thread | None) -> Observation | None:
     for name, expression in expressions:
         try:
             expression.check(environment, DEFINED)
-        except Trouble as trouble:
+        except LimitError as trouble:
             where = f"{who(scene, thread)}: " if thread is not None else ""
             sentence = f"{where}{name} {expression.text!r}: expected {trouble.expected}, found {trouble.actual}."
             return Observation(trouble.expected, trouble.actual, sentence)
@@ -298,17 +332,23 @@ def conditions_range(scene: Scene, thread: Thread | None) -> Observation | None:
 def bounds(site: Site) -> Observation | None:
     """Every slice is inside its axis, and the element is not below the base."""
     fixed = site.fixed
-    for step, old, new in zip(site.operand.view.steps, fixed.shapes, fixed.shapes[1:], strict=False):
-        if step.op != "slice":
-            continue
-        environment = site.scene.environment(site.thread)
-        for axis, (expression, extent) in enumerate(zip(step.expressions, new, strict=True)):
-            begin = expression.value(environment)
-            if begin < 0 or begin + extent > old[axis]:
-                expected = f"0 <= begin, begin + {extent} <= {old[axis]}"
-                return site.fail(expected, f"begin {begin}, end {begin + extent}", f"leaves axis {axis}")
+    if fixed.outside is None:
+        fixed.outside = slices(site.operand, fixed, site.scene.environment(site.thread))
+    for axis, expected, actual in fixed.outside:
+        return site.fail(expected, actual, f"leaves axis {axis}")
     address = fixed.address(site.coordinate)
     return None if address >= 0 else site.fail("byte 0 or later", place(address), "lies below the base")
+
+
+def slices(operand: Operand, fixed: FixedView, environment: Mapping[str, int]) -> list[tuple[int, str, str]]:
+    """The slices that leave their axis: (axis, expected, found)."""
+    found: list[tuple[int, str, str]] = []
+    for step, old, new in zip(operand.view.steps, fixed.shapes, fixed.shapes[1:], strict=False):
+        for axis, (expression, extent) in enumerate(zip(step.expressions, new, strict=True) if step.op == "slice" else ()):
+            begin = expression.value(environment)
+            if begin < 0 or begin + extent > old[axis]:
+                found.append((axis, f"0 <= begin, begin + {extent} <= {old[axis]}", f"begin {begin}, end {begin + extent}"))
+    return found
 
 
 def backing(scene: Scene, operand: Operand) -> Observation | None:
@@ -317,7 +357,7 @@ def backing(scene: Scene, operand: Operand) -> Observation | None:
     try:
         span = view.tensor(scene.values).span() * view.declared_bits
         size = None if operand.size_bytes is None else operand.size_bytes.value(scene.values)
-    except Trouble:
+    except LimitError:
         return None
     needed = -(-span // 8)
     if size is not None and needed > size:

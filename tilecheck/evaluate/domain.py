@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
-from tilecheck.evaluate.expressions import Expression, Limits, Trouble
+from tilecheck.evaluate.expressions import Expression, LimitError, Limits
 from tilecheck.evaluate.launch import THREAD_NAMES
 from tilecheck.evaluate.views import View
 
@@ -16,7 +16,7 @@ LISTED = 4096
 ELECTED = "elected"
 
 
-class TooLarge(ValueError):
+class TooLargeError(ValueError):
     """A domain too large to enumerate."""
 
 
@@ -78,7 +78,7 @@ class Facts:
         """Whether the facts hold; one without a value (a division by 0) does not."""
         try:
             return all(fact.value(values) for fact in self.facts) and all(self._implied(view, values) for view in self.symbolic)
-        except Trouble:
+        except LimitError:
             return False
 
     def possible(self, values: Mapping[str, int]) -> bool:
@@ -86,7 +86,7 @@ class Facts:
         for fact in self.facts:
             try:
                 fact.check(values, Limits())
-            except Trouble:
+            except LimitError:
                 continue
             if not fact.value(values):
                 return False
@@ -94,7 +94,8 @@ class Facts:
 
     def _implied(self, view: View, values: Mapping[str, int]) -> bool:
         """Symbolic extents are not negative, and the span of the layout fits the index type."""
-        if any(extent.names and extent.value(values) < 0 for extent in view.shape):
+        extents = (*view.shape, *(factor.extent for factor in view.layout.shards))
+        if any(extent.names and extent.value(values) < 0 for extent in extents):
             return False
         return view.tensor(values).span() <= self.index_range[1]
 

@@ -1,7 +1,7 @@
 """Expressions of a call: read with Python's `ast`, evaluated by walking a short list of allowed nodes, never by `eval`.
 
 `//` and `%` floor, `tdiv` and `tmod` truncate, integers are unbounded. What an index may not do (leave its range, divide by
-less than 1, shift by less than 0) is `Trouble`.
+less than 1, shift by less than 0) is a `LimitError`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ TRUTHS = {"true": True, "false": False}
 MAX_SHIFT = 4096
 
 
-class Trouble(ValueError):
-    """A value that an index expression must not take: what was expected, and what was found."""
+class LimitError(ValueError):
+    """Raised for a value that an index expression must not take: what was expected, and what was found."""
 
     def __init__(self, expected: str, actual: str) -> None:
         super().__init__(f"{actual}, expected {expected}")
@@ -34,9 +34,9 @@ class Limits:
     high: int | None = None
 
     def admit(self, value: int, text: str) -> int:
-        """The value, or Trouble where it is outside."""
+        """The value, or LimitError where it is outside."""
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
-            raise Trouble(f"{self.low} <= {text} <= {self.high}", f"{text} = {value}")
+            raise LimitError(f"{self.low} <= {text} <= {self.high}", f"{text} = {value}")
         return value
 
 
@@ -64,15 +64,15 @@ class Expression:
         if not self.names:
             try:
                 self.constant = walk(self.node, {}, None)
-            except Trouble:
+            except LimitError:
                 self.constant = None
 
     def value(self, values: Mapping[str, int]) -> int:
-        """The value; Trouble only where there is none (a division by 0)."""
+        """The value; LimitError only where there is none (a division by 0)."""
         return self.constant if self.constant is not None else walk(self.node, values, None)
 
     def check(self, values: Mapping[str, int], limits: Limits) -> None:
-        """Trouble where an intermediate result that counts breaks the limits."""
+        """LimitError where an intermediate result that counts breaks the limits."""
         walk(self.node, values, limits)
 
     @property
@@ -92,7 +92,7 @@ def _is_condition(node: ast.expr) -> bool:
 
 
 def truncated(a: int, b: int) -> int:
-    """a / b rounded towards zero."""
+    """The quotient a / b, rounded towards zero."""
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
 
@@ -150,14 +150,14 @@ def _binary(node: ast.BinOp, values: Mapping[str, int], limits: Limits | None) -
         return a | b
     if kind is ast.LShift or kind is ast.RShift:
         if not 0 <= b <= MAX_SHIFT:
-            raise Trouble(f"a shift by 0 to {MAX_SHIFT} bits", f"{ast.unparse(node.right)} = {b}")
+            raise LimitError(f"a shift by 0 to {MAX_SHIFT} bits", f"{ast.unparse(node.right)} = {b}")
         return a << b if kind is ast.LShift else a >> b
     raise ValueError(f"{ast.unparse(node)!r} is not part of an expression")
 
 
 def _divisor(node: ast.expr, value: int, limits: Limits | None) -> int:
     if value == 0 or (limits is not None and value < 0):
-        raise Trouble("a positive divisor", f"{ast.unparse(node)} = {value}")
+        raise LimitError("a positive divisor", f"{ast.unparse(node)} = {value}")
     return value
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
-from tilecheck.evaluate.expressions import Trouble
+from tilecheck.evaluate.expressions import LimitError
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.views import Coordinate
 
@@ -27,18 +27,23 @@ def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callabl
 
 
 def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Iterator[tuple[Thread, Coordinate, int]]:
-    """Every access of an operand under a scene: thread, repeat, first bit."""
+    """Every access of an operand under a scene: thread, repeat, first bit.
+
+    A memory row is accessed from the address of its first element on, wherever the view puts the others.
+    """
     for thread in scene.launch.threads:
         if not (scene.active(thread) and scene.predicate(thread)):
             continue
         try:
             fixed, group = scene.fixed(operand, thread), scene.group(thread)
-        except Trouble:
+        except LimitError:
             continue
         for repeat in product(*(range(extent) for extent in repeats(scene, operand))):
             for atom in operand.atoms_of(thread.lane):
                 spend()
-                yield thread, repeat, fixed.address((*group, *repeat, *atom))
+                start = operand.row_start(atom)
+                bit = fixed.address((*group, *repeat, *start))
+                yield thread, repeat, bit + operand.bits * operand.row_index(atom)
 
 
 def copy_of(space: str, thread: Thread) -> tuple[int, ...]:

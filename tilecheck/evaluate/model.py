@@ -12,8 +12,8 @@ from typing import Any
 from tilecheck.evaluate import clauses
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
-from tilecheck.evaluate.domain import TooLarge
-from tilecheck.evaluate.expressions import Trouble
+from tilecheck.evaluate.domain import TooLargeError
+from tilecheck.evaluate.expressions import LimitError
 from tilecheck.evaluate.hazards import hazards
 from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.participation import participation
@@ -21,6 +21,8 @@ from tilecheck.evaluate.predict import Image, Prediction, Values
 from tilecheck.evaluate.views import Coordinate
 
 LIMIT = 2_000_000
+ADDRESSED = {"storage", "participation", "shape", "index.range", "bounds"}
+"""The clauses without which the accesses of a call are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,10 @@ class Budget:
         self.left = limit
 
     def spend(self, points: int = 1) -> None:
-        """Count points; TooLarge when there are too many."""
+        """Count points; TooLargeError when there are too many."""
         self.left -= points
         if self.left < 0:
-            raise TooLarge("more points than the limit")
+            raise TooLargeError("more points than the limit")
 
 
 class Model:
@@ -79,7 +81,7 @@ class Model:
         yield "participation"
         yield from (f"{o.name}.shape" for o in operands)
         yield from (f"{o.name}.owner" for o in operands)
-        yield from (f"{o.name}.replica" for o in operands if o.write and (o.register or o.view.layout.replicas))
+        yield from (f"{o.name}.replica" for o in operands if o.write)
         yield from (f"{o.name}.distinct" for o in operands if o.register and o.write)
         yield "index.range"
         yield from (f"{o.name}.index.range" for o in operands)
@@ -153,10 +155,15 @@ class Model:
         return len(scene.values) == len(self.case.symbols) and all(s.admits(scene.values[s.name]) for s in self.case.symbols)
 
     def _operand_clause(self, short: str, scene: Scene, operand: Operand) -> Observation | None:
-        if scene.values or self.case.symbols:
-            needs_symbols = short == "shape" or bool(operand.view.declared_names) or operand.size_names
-            if needs_symbols and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
-                return None
+        if short == "shape":
+            found = clauses.form(self.case, operand)
+            if found is not None and not scene.values:
+                return found
+            names = set(self.case.activity_names)
+        else:
+            names = {*operand.view.declared_names, *operand.size_names}
+        if names and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
+            return None
         decide = {"shape": clauses.shape, "replica": clauses.replica, "backing": clauses.backing}[short]
         return decide(scene, operand)
 
@@ -195,15 +202,15 @@ class Model:
 
     @cached_property
     def assignments(self) -> list[dict[str, int]]:
-        """Every assignment of the symbols that satisfies the facts, in order. TooLarge where they cannot be counted."""
+        """Every assignment of the symbols that satisfies the facts, in order. TooLargeError where they cannot be counted."""
         return [values for values in self._candidates() if self.case.facts.hold(values)]
 
     def _candidates(self) -> Iterator[dict[str, int]]:
         symbols = self.case.symbols
         if not all(symbol.bounded for symbol in symbols):
-            raise TooLarge("a symbol without bounds")
+            raise TooLargeError("a symbol without bounds")
         if prod(symbol.count() for symbol in symbols) > LIMIT or any(symbol.count() > len(symbol.values()) for symbol in symbols):
-            raise TooLarge("too many values of the symbols")
+            raise TooLargeError("too many values of the symbols")
         return self.case.facts.assignments(symbols, {})
 
     def _scenes(self, names: set[str]) -> Iterator[Scene]:
@@ -253,13 +260,13 @@ class Model:
         return iter(launch.threads)
 
     def _first_of_operand(self, short: str, operand: Operand, budget: Budget) -> Point | None:
-        names = set(operand.view.declared_names) | set(operand.size_names)
-        if short == "shape":
-            names |= set(self.case.activity_names)
+        names = set(self.case.activity_names) if short == "shape" else set(operand.view.declared_names) | set(operand.size_names)
+        if short == "shape" and clauses.form(self.case, operand):
+            names = set()
         for scene in self._scenes(names):
             budget.spend()
             if self._operand_clause(short, scene, operand):
-                return Point(scene.values if names or short == "shape" else {})
+                return Point(scene.values if names else {})
         return None
 
     def _first_split(self, operand: Operand, budget: Budget) -> Point | None:
@@ -274,14 +281,14 @@ class Model:
                 for coordinate in self._storage_coordinates(scene, operand, thread):
                     budget.spend()
                     if clauses.split(scene, operand, thread, coordinate):
-                        return Point(scene.values if operand.view.names else {}, *(thread or ()), atom=coordinate)
+                        return _split_point(scene.values if operand.view.names else {}, thread, coordinate)
         return None
 
     def _storage_coordinates(self, scene: Scene, operand: Operand, thread: Thread | None) -> Iterator[Coordinate]:
         yield ()
         try:
             shapes = scene.fixed(operand, thread).shapes
-        except Trouble:
+        except LimitError:
             return
         for step, shape in zip(operand.view.steps, shapes[1:], strict=True):
             if step.op == "view":
@@ -325,12 +332,15 @@ class Model:
     def check(self, limit: int = LIMIT) -> Answer:
         """Every clause that is owed, at every point."""
         budget = Budget(limit)
+        if self.case.problem is not None:
+            return Answer("refuted", {"operands": Point()})
         try:
             if not self.satisfiable():
                 return Answer("vacuous")
             failures = self._failures(budget)
-            found = frozenset[str]() if failures else frozenset(hazards(self.case, self.assignments, budget.spend))
-        except TooLarge:
+            addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures)
+            found = frozenset(hazards(self.case, self.assignments, budget.spend) if addressed else ())
+        except TooLargeError:
             return Answer("too-large")
         return Answer("refuted" if failures else "proved", failures, found)
 
@@ -353,7 +363,7 @@ class Model:
         """The clauses that must hold before this one is owed."""
         operand, short = self._parts(clause)
         if operand is None or short in {"storage", "type"}:
-            return ("operands",) if short != "type" else (f"{clause.split('.')[0]}.storage",)
+            return ("operands",) if short != "type" else (f"{clause.split('.', maxsplit=1)[0]}.storage",)
         name = operand.name
         if short == "shape":
             return ("participation",)
@@ -363,8 +373,12 @@ class Model:
         return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned"} else owed
 
 
+def _split_point(symbols: Mapping[str, int], thread: Thread | None, coordinate: Coordinate) -> Point:
+    return Point(symbols, atom=coordinate) if thread is None else Point(symbols, *thread, atom=coordinate)
+
+
 def _decide(short: str, site: Site) -> Observation | None:
     try:
         return ELEMENT_CLAUSES[short](site)
-    except Trouble:
+    except LimitError:
         return None

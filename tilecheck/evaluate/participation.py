@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilecheck.evaluate.case import Scene
 from tilecheck.evaluate.clauses import Observation, who
-from tilecheck.evaluate.expressions import Expression, Trouble
+from tilecheck.evaluate.expressions import Expression, LimitError
 from tilecheck.evaluate.launch import LANE_NAMES, Thread
 
 
@@ -70,5 +70,5 @@ def _divergent(scene: Scene, thread: Thread) -> Observation | None:
 def _value(expression: Expression, scene: Scene, thread: Thread) -> int | None:
     try:
         return expression.value(scene.environment(thread))
-    except Trouble:
+    except LimitError:
         return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
@@ -46,6 +47,14 @@ class Unit:
         return self.bit // self.operand.view.bits
 
 
+class Place(NamedTuple):
+    """One execution of the instruction: by a thread (for collectives: lane 0 of a warp), with its group, at a repeat."""
+
+    thread: Thread
+    group: Coordinate
+    repeat: Coordinate
+
+
 class Prediction:
     """One call with a value for every symbol: a number, or one value per lane, warp or CTA."""
 
@@ -65,10 +74,20 @@ class Prediction:
         index = {"thread": thread.lane, "warp": thread.warp, "cta": thread.cta}
         found: dict[str, int] = {}
         for symbol in self.case.symbols:
-            given = self.values[symbol.name]
-            found[symbol.name] = given if isinstance(given, int) else given[index[self.levels[symbol.name]]]
+            found[symbol.name] = self._value(symbol.name, index)
         key = tuple(found.values())
         return self.scenes.setdefault(key, Scene(self.case, found))
+
+    def _value(self, name: str, index: Mapping[str, int]) -> int:
+        given = self.values.get(name)
+        if given is None:
+            raise ValueError(f"no value for {name}")
+        if isinstance(given, int):
+            return given
+        at = index.get(self.levels[name])
+        if at is None or at >= len(given):
+            raise ValueError(f"{name} varies by {self.levels[name]} and has {len(given)} values")
+        return given[at]
 
     def active(self, thread: Thread) -> bool:
         """Whether a thread executes, with its own values."""
@@ -78,18 +97,15 @@ class Prediction:
         """The group coordinate among the threads that execute, each with its own values."""
         return self.scene(thread).group(thread, self.active)
 
-    def unit(self, operand: Operand, thread: Thread, repeat: Coordinate, atom: Coordinate, part: tuple[int, int]) -> Unit:
-        """Part (number, width) of an element, in the thread that holds it or provides its address."""
+    def unit(self, operand: Operand, place: Place, atom: Coordinate, number: int, bits: int) -> Unit:
+        """Part `number` of an element, in the thread that holds it or provides its address."""
         lane = operand.holder(atom)
-        holder = thread if lane is None else thread._replace(lane=lane)
-        scene = self.scene(holder)
-        fixed = scene.fixed(operand, holder)
-        coordinate = (*self.group(holder), *repeat, *atom)
-        number, bits = part
-        bit = fixed.address(coordinate, number * bits)
+        holder = place.thread if lane is None else place.thread._replace(lane=lane)
+        fixed = self.scene(holder).fixed(operand, holder)
+        coordinate = (*place.group, *place.repeat, *atom)
         if operand.register and fixed.layout.replicas:
-            bit = self._replica(operand, holder, coordinate, number * bits)
-        return Unit(operand, holder, bit, bits)
+            return Unit(operand, holder, self._replica(operand, holder, coordinate, number * bits), bits)
+        return Unit(operand, holder, fixed.address(coordinate, number * bits), bits)
 
     def _replica(self, operand: Operand, holder: Thread, coordinate: Coordinate, bit: int) -> int:
         """The bit in the first replica that the holder owns."""
@@ -102,21 +118,20 @@ class Prediction:
                 return fixed.layout.swizzled(m) * fixed.view.declared_bits + inside
         raise ValueError(f"{operand.name} {list(coordinate)} is not in lane {holder.lane}")
 
-    def moves(self, thread: Thread) -> Iterator[tuple[Unit, Unit]]:
-        """Every destination unit with its source unit, for one execution by a thread (for collectives: by its warp)."""
+    def moves(self, thread: Thread, *, skipped: bool) -> Iterator[tuple[Unit, Unit | None]]:
+        """Every destination unit with its source unit (None: skipped), as one thread (for collectives: one warp) executes."""
         names = [*self.target.atom_names, *(name for name, _ in self.parts)]
-        count = 1
-        for _, extent in self.parts:
-            count *= extent
-        bits = self.target.bits // count
+        bits = self.target.bits // prod(extent for _, extent in self.parts)
+        group = self.group(thread)
         for repeat in product(*(range(extent) for extent in repeats(self.scene(thread), self.target))):
+            place = Place(thread, group, repeat)
             for atom in self.target.atoms:
                 for part in product(*(range(extent) for _, extent in self.parts)):
+                    target = self.unit(self.target, place, atom, self._number(part), bits)
                     at = dict(zip(names, (*atom, *part), strict=True))
                     found = tuple(term(form, at) for form in self.case.move["source"])
-                    target = self.unit(self.target, thread, repeat, atom, (self._number(part), bits))
-                    origin = self.unit(self.source, thread, repeat, found[: len(atom)], (self._number(found[len(atom):]), bits))
-                    yield target, origin
+                    number = self._number(found[len(atom):])
+                    yield target, None if skipped else self.unit(self.source, place, found[: len(atom)], number, bits)
 
     def _number(self, part: Coordinate) -> int:
         """The number of a part in its element, low bits first: the last part axis is the lowest."""
@@ -127,23 +142,19 @@ class Prediction:
 
     def image(self) -> Image:
         """Everything the call writes."""
-        registers: dict[tuple[str, Thread, int], list[tuple[int, Row]] | None] = {}
+        registers: dict[tuple[str, Thread, int], list[tuple[int, Row]]] = {}
         bytes_: dict[tuple[str, tuple[int, ...], int], list[Row]] = {}
         for thread in self._executing():
             skipped = not self.scene(thread).predicate(thread)
             if skipped and (not self.target.register or self.case.parameters.get("preserve_dst")):
                 continue
-            for target, origin in self.moves(thread):
-                if not self.target.register:
+            for target, origin in self.moves(thread, skipped=skipped):
+                if origin is not None and not self.target.register:
                     self._store(bytes_, target, origin)
                     continue
-                key = (self.target.label, target.thread, target.slot)
-                if skipped:
-                    registers[key] = None
-                else:
-                    pieces = registers.setdefault(key, []) or []
+                pieces = registers.setdefault((self.target.label, target.thread, target.slot), [])
+                if origin is not None:
                     pieces.extend((target.bit + at, piece) for at, piece in pieces_of(origin))
-                    registers[key] = pieces
         return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(_memory_rows(bytes_), key=_memory_order))
 
     def _executing(self) -> Iterator[Thread]:
@@ -175,12 +186,12 @@ def pieces_of(origin: Unit) -> Iterator[tuple[int, Row]]:
         at += bits
 
 
-def _register_rows(found: Mapping[tuple[str, Thread, int], list[tuple[int, Row]] | None]) -> Iterator[Row]:
+def _register_rows(found: Mapping[tuple[str, Thread, int], list[tuple[int, Row]]]) -> Iterator[Row]:
     for (label, thread, slot), pieces in found.items():
-        if pieces is None:
-            yield [label, *thread, slot, None, "undefined"]
-        else:
+        if pieces:
             yield [label, *thread, slot, [piece for _, piece in sorted(pieces)]]
+        else:  # no source: the predicate was false
+            yield [label, *thread, slot, None, "undefined"]
 
 
 def _memory_rows(found: Mapping[tuple[str, tuple[int, ...], int], list[Row]]) -> Iterator[Row]:
@@ -193,6 +204,5 @@ def _memory_rows(found: Mapping[tuple[str, tuple[int, ...], int], list[Row]]) ->
             yield [label, byte, None, "undefined"]
 
 
-def _memory_order(row: Row) -> tuple[str, int, str, tuple[int, ...]]:
-    last: object = row[3]
-    return row[0], row[1], row[2] or "", tuple(last) if isinstance(last, list) else ()
+def _memory_order(row: Row) -> tuple[Any, ...]:
+    return (*row[:2], "", 0) if row[2] is None else tuple(row)

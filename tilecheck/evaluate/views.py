@@ -66,10 +66,10 @@ def slice_step(form: Mapping[str, Any]) -> Step:
     begins = tuple(Expression(begin) for begin in form["begin"])
     extents: Extents = tuple(form["extent"])
 
-    def shape(old: Extents, values: Values | None) -> Extents:
+    def shape(old: Extents, _values: Values | None) -> Extents:
         return tuple(before if extent is None else extent for before, extent in zip(old, extents, strict=True))
 
-    def back(old: Coordinate, new: Coordinate, values: Values) -> Back:
+    def back(_old: Coordinate, _new: Coordinate, values: Values) -> Back:
         start = [begin.value(values) for begin in begins]
         return lambda coordinate, bit: (tuple(c + s for c, s in zip(coordinate, start, strict=True)), bit)
 
@@ -81,10 +81,10 @@ def permute_step(form: Mapping[str, Any]) -> Step:
     order: list[int] = list(form["order"])
     place = [order.index(axis) for axis in range(len(order))]
 
-    def shape(old: Extents, values: Values | None) -> Extents:
+    def shape(old: Extents, _values: Values | None) -> Extents:
         return tuple(old[axis] for axis in order)
 
-    def back(old: Coordinate, new: Coordinate, values: Values) -> Back:
+    def back(_old: Coordinate, _new: Coordinate, _values: Values) -> Back:
         return lambda coordinate, bit: (tuple(coordinate[k] for k in place), bit)
 
     return Step("permute", (), shape, back)
@@ -111,10 +111,10 @@ def reshape_step(form: Mapping[str, Any]) -> Step:
     """reshape(shape): the same elements, row-major."""
     extents = tuple(Expression(extent) for extent in form["shape"])
 
-    def shape(old: Extents, values: Values | None) -> Extents:
+    def shape(_old: Extents, values: Values | None) -> Extents:
         return tuple(known(extent, values) for extent in extents)
 
-    def back(old: Coordinate, new: Coordinate, values: Values) -> Back:
+    def back(old: Coordinate, new: Coordinate, _values: Values) -> Back:
         return lambda coordinate, bit: (unflat(flat(coordinate, new), old), bit)
 
     return Step("reshape", extents, shape, back)
@@ -124,10 +124,10 @@ def broadcast_step(form: Mapping[str, Any]) -> Step:
     """broadcast(shape): axes of extent 1 repeat, new leading axes ignore their coordinate."""
     extents = tuple(Expression(extent) for extent in form["shape"])
 
-    def shape(old: Extents, values: Values | None) -> Extents:
+    def shape(_old: Extents, values: Values | None) -> Extents:
         return tuple(known(extent, values) for extent in extents)
 
-    def back(old: Coordinate, new: Coordinate, values: Values) -> Back:
+    def back(old: Coordinate, new: Coordinate, _values: Values) -> Back:
         lead = len(new) - len(old)
         moving = [before == after for before, after in zip(old, new[lead:], strict=True)]
         return lambda coordinate, bit: (tuple(c if m else 0 for c, m in zip(coordinate[lead:], moving, strict=True)), bit)
@@ -139,10 +139,10 @@ def view_step(form: Mapping[str, Any], old_bits: int) -> Step:
     """view(dtype): the bits of the last axis, cut into elements of another width."""
     new_bits = width(form["dtype"])
 
-    def shape(old: Extents, values: Values | None) -> Extents:
+    def shape(old: Extents, _values: Values | None) -> Extents:
         return (*old[:-1], None if old[-1] is None else old[-1] * old_bits // new_bits)
 
-    def back(old: Coordinate, new: Coordinate, values: Values) -> Back:
+    def back(_old: Coordinate, _new: Coordinate, _values: Values) -> Back:
         def one(coordinate: Coordinate, bit: int) -> tuple[Coordinate, int]:
             position = coordinate[-1] * new_bits + bit
             return (*coordinate[:-1], position // old_bits), position % old_bits
@@ -155,7 +155,8 @@ def view_step(form: Mapping[str, Any], old_bits: int) -> Step:
 def rearrange_step(form: Mapping[str, Any]) -> Step:
     """rearrange(pattern, sizes): einops patterns, "(r m) w -> m r w"."""
     left, right = (_groups(side) for side in str(form["pattern"]).split("->"))
-    sizes = {name: Expression(size) for name, size in (form.get("sizes") or {}).items()}
+    given: Mapping[str, Any] = form.get("sizes") or {}
+    sizes = {str(name): Expression(size) for name, size in given.items()}
 
     def named(old: Extents, values: Values | None) -> dict[str, int | None]:
         found: dict[str, int | None] = {name: known(size, values) for name, size in sizes.items()}
@@ -172,7 +173,7 @@ def rearrange_step(form: Mapping[str, Any]) -> Step:
         found = named(old, values)
         return tuple(times([found[name] for name in group]) for group in right)
 
-    def back(old: Coordinate, new: Coordinate, values: Values) -> Back:
+    def back(old: Coordinate, _new: Coordinate, values: Values) -> Back:
         found = {name: extent or 0 for name, extent in named(old, values).items()}
         inner = [[found[name] for name in group] for group in left]
         outer = [[found[name] for name in group] for group in right]
@@ -252,7 +253,7 @@ class View:
         return shape
 
     def fixed(self, values: Values) -> FixedView:
-        """The view in numbers. Trouble where an expression has no value."""
+        """The view in numbers. LimitError where an expression has no value."""
         key = tuple(values[name] for name in self.names)
         if key not in self.memo:
             self.memo[key] = FixedView(self, values)
@@ -272,6 +273,9 @@ class FixedView:
         self.layout = view.tensor(values)
         self.shapes: list[Coordinate] = [self.layout.shape]
         self.backs: list[Back] = []
+        self.slots: dict[Coordinate, int] = {}  # what clauses have found out before
+        self.in_range = False
+        self.outside: list[tuple[int, str, str]] | None = None
         for step in view.steps:
             old = self.shapes[-1]
             new = tuple(extent or 0 for extent in step.shape(old, values))
@@ -284,14 +288,18 @@ class FixedView:
             coordinate, bit = back(coordinate, bit)
         return coordinate, bit
 
-    def linear(self, coordinate: Coordinate) -> int:
-        """The offset of an element before swizzles, in elements of the declared dtype."""
-        return self.layout.value(self.source(coordinate)[0], "m")
+    def linear(self, declared: Coordinate) -> int:
+        """The offset of a declared element before swizzles, in elements of the declared dtype."""
+        return self.layout.value(declared, "m")
+
+    def element(self, declared: Coordinate) -> int:
+        """The offset of a declared element after swizzles."""
+        return self.layout.swizzled(self.layout.value(declared, "m"))
 
     def address(self, coordinate: Coordinate, bit: int = 0, level: int | None = None) -> int:
         """The bit offset from the base of a bit of an element."""
         declared, bit = self.source(coordinate, bit, level)
-        return self.layout.swizzled(self.layout.value(declared, "m")) * self.view.declared_bits + bit
+        return self.element(declared) * self.view.declared_bits + bit
 
     def axis(self, coordinate: Coordinate, axis: str) -> int:
         """What the layout says of a thread axis for an element."""

@@ -89,13 +89,12 @@ def fused(factors: Sequence[Iter]) -> tuple[Iter, ...]:
     for one in factors:
         if isinstance(one.extent, int) and one.extent == 1:
             continue
-        if isinstance(one.stride, int) and one.stride == 0:
-            one = Iter(one.extent, 0)
+        name = STORAGE if isinstance(one.stride, int) and one.stride == 0 else one.axis
         last = found[-1] if found else None
-        if last is not None and last.axis == one.axis and same(last.stride, mul(one.extent, one.stride)):
-            found[-1] = Iter(mul(last.extent, one.extent), one.stride, one.axis)
+        if last is not None and last.axis == name and same(last.stride, mul(one.extent, one.stride)):
+            found[-1] = Iter(mul(last.extent, one.extent), one.stride, name)
         else:
-            found.append(one)
+            found.append(Iter(one.extent, one.stride, name))
     return tuple(found)
 
 
@@ -108,8 +107,9 @@ def _replicas(factors: Sequence[Iter]) -> tuple[tuple[Iter, ...], tuple[tuple[st
             continue
         if isinstance(one.stride, int) and isinstance(one.extent, int) and one.stride < 0:
             shift.append((one.axis, (one.extent - 1) * one.stride))
-            one = Iter(one.extent, -one.stride, one.axis)
-        kept.append(one)
+            kept.append(Iter(one.extent, -one.stride, one.axis))
+        else:
+            kept.append(one)
     if all(isinstance(one.stride, int) for one in kept):
         kept.sort(key=lambda one: (one.axis, one.stride), reverse=True)
     return fused(kept), tuple(shift)
@@ -182,8 +182,8 @@ def tile(inner: Layout, outer: TileLayout, outer_shape: Sequence[Term], inner_sh
             scale[one.axis] = span(base, one.axis)
         return Iter(one.extent, mul(scale[one.axis], one.stride), one.axis)
 
-    inside, inside_seps = group(base, inner_shape)
-    outside, outside_seps = group(outer, outer_shape)
+    inside, inside_seps = group(TileLayout(fused(base.shard)), inner_shape)
+    outside, outside_seps = group(TileLayout(fused(outer.shard)), outer_shape)
     shard: list[Iter] = []
     for k in range(len(outer_shape)):
         shard += [scaled(one) for one in base_tile(outside).shard[outside_seps[k] : outside_seps[k + 1]]]
@@ -276,15 +276,16 @@ def _rescaled(layout: Layout, tile: TileLayout, shift: int) -> Layout:
     return result
 
 
-def slice(layout: Layout, shape: Sequence[Term], region: Sequence[tuple[Term, Term]]) -> Layout | None:
+def slice(layout: Layout, shape: Sequence[Term], region: Sequence[tuple[Term, Term]]) -> Layout | None:  # noqa: A001 (its name in the algebra)
     """The layout of the elements with begin_k <= c_k < end_k of the row-major `shape`: sliced(c) = layout(begin + c).
 
-    None when that function is no layout (or, for symbolic begins that cut factors, not known to be one). The begin goes into the offset
+    None where no such layout was found: the interval cuts several factors, or a symbolic begin cuts one. The begin goes into the offset
     before the swizzles, so the slice keeps its phase.
     """
     if len(shape) != len(region):
         raise InputError(f"found {len(region)} intervals, expected {len(shape)}, one an axis")
-    grouped, seps = group(layout, shape)
+    whole = base_tile(layout)
+    grouped, seps = group(with_tile(layout, TileLayout(fused(whole.shard), whole.replica, whole.offset)), shape)
     base = base_tile(grouped)
     shard: list[Iter] = []
     offset: list[tuple[str, Term]] = list(base.offset)

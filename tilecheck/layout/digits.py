@@ -220,7 +220,7 @@ def _opened(value: Sum, radix: int, ranges: Ranges) -> Sum:
         inner = Sum((part,))
         if isinstance(part.coefficient, int) and part.coefficient % radix and part.term.op in {"+", "*"}:
             inside = free(part.term, ranges).scaled(part.coefficient)
-            if inside.constant % radix == 0 and inside.constant or any(_multiple(piece.coefficient, radix) for piece in inside.parts):
+            if (inside.constant % radix == 0 and inside.constant) or any(_multiple(piece.coefficient, radix) for piece in inside.parts):
                 inner = inside
         total = total.plus(inner)
     return total

@@ -1,4 +1,4 @@
-"""Two exact questions about layouts: the same function? no two elements in one place?"""
+"""Two questions about layouts, answered exactly: are they the same function, and do no two elements share a place."""
 
 from __future__ import annotations
 

@@ -72,10 +72,7 @@ def _side(pattern: str, side: str) -> Groups:
         raise InputError(f"pattern {pattern!r}: {sentence}") from None
     if parsed.has_non_unitary_anonymous_axes:
         raise InputError(f"pattern {pattern!r}: found a number as an axis, expected names (or 1); give sizes by name")
-    groups: list[tuple[str, ...]] = []
-    for group in parsed.composition:
-        groups.append((group,) if isinstance(group, str) else tuple(str(name) for name in group))
-    return tuple(groups)
+    return tuple((group,) if isinstance(group, str) else tuple(str(name) for name in group) for group in parsed.composition)
 
 
 def _expanded(pattern: str, left: Groups, right: Groups, rank: int) -> tuple[Groups, Groups]:

@@ -49,8 +49,7 @@ def span(layout: Layout, axis: str = STORAGE) -> Term:
     start = dict(tile.offset).get(STORAGE, 0)
     if not isinstance(high, int) or not isinstance(start, int) or len(numbers) < len(factors):
         return shl(add(shr(high, block), 1), block)
-    fine = min(one.per_element for one in chain)
-    return _largest(layout, start, numbers, high, block, fine) + 1
+    return _largest(layout, start, numbers, high) + 1
 
 
 def _top_bit(one: ComposeLayout) -> int:
@@ -58,12 +57,14 @@ def _top_bit(one: ComposeLayout) -> int:
     return one.per_element + one.swizzle_len + (0 if one.swizzle_inner else one.atom_len)
 
 
-def _largest(layout: Layout, start: int, factors: Sequence[tuple[int, int]], high: int, block: int, fine: int) -> int:
+def _largest(layout: Layout, start: int, factors: Sequence[tuple[int, int]], high: int) -> int:
     """The largest swizzled value.
 
     A swizzle permutes aligned blocks of 2^block elements, so only elements of the last block count; and it keeps the lower `fine` bits,
     so of a run of neighbours only the last of each aligned 2^fine counts.
     """
+    chain = [one for one in swizzles(layout) if one.swizzle_len]
+    block, fine = max(_top_bit(one) for one in chain), min(one.per_element for one in chain)
     positive = sorted((abs(stride), extent) for extent, stride in factors)
     low = start + sum((extent - 1) * stride for extent, stride in factors if stride < 0)
     run = 1

@@ -40,7 +40,7 @@ class Slice:
         """The step of the call document."""
         return {"op": "slice", "begin": [json_term(one) for one in self.begin], "extent": list(self.extent)}
 
-    def after(self, shape: Shape, bits: int) -> Shape:
+    def after(self, shape: Shape, _bits: int) -> Shape:
         """The shape: each extent where given, else the old one."""
         if not len(self.begin) == len(self.extent) == len(shape):
             raise InputError(
@@ -62,7 +62,7 @@ class Permute:
         """The step of the call document."""
         return {"op": "permute", "order": list(self.order)}
 
-    def after(self, shape: Shape, bits: int) -> Shape:
+    def after(self, shape: Shape, _bits: int) -> Shape:
         """The extents in their new order."""
         if sorted(self.order) != list(range(len(shape))):
             raise InputError(
@@ -84,7 +84,7 @@ class Rearrange:
         """The step of the call document."""
         return {"op": "rearrange", "pattern": self.pattern, "sizes": {name: json_term(size) for name, size in self.sizes}}
 
-    def after(self, shape: Shape, bits: int) -> Shape:
+    def after(self, shape: Shape, _bits: int) -> Shape:
         """The extents of the right side."""
         return fit(self.pattern, shape, dict(self.sizes)).shape
 
@@ -99,7 +99,7 @@ class Reshape:
         """The step of the call document."""
         return {"op": "reshape", "shape": [json_term(one) for one in self.shape]}
 
-    def after(self, shape: Shape, bits: int) -> Shape:
+    def after(self, shape: Shape, _bits: int) -> Shape:
         """The new extents, whose product is the old one."""
         for one in self.shape:
             if isinstance(one, int) and one < 1:
@@ -163,7 +163,7 @@ class Broadcast:
         """The step of the call document."""
         return {"op": "broadcast", "shape": [json_term(one) for one in self.shape]}
 
-    def after(self, shape: Shape, bits: int) -> Shape:
+    def after(self, shape: Shape, _bits: int) -> Shape:
         """The new extents."""
         front = len(self.shape) - len(shape)
         if front < 0:

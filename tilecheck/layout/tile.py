@@ -96,10 +96,7 @@ class TileLayout:
     offset: tuple[tuple[str, Term], ...]
 
     def __init__(
-        self,
-        shard: Spec | Iterable[Iter] = (),
-        replica: Iterable[Iter] = (),
-        offset: Mapping[str, Term] | Iterable[tuple[str, Term]] = (),
+        self, shard: Spec | Iterable[Iter] = (), replica: Iterable[Iter] = (), offset: Mapping[str, Term] | Iterable[tuple[str, Term]] = ()
     ) -> None:
         spec = shard if isinstance(shard, Spec) else Spec(tuple(shard))
         replicas = spec.replica + tuple(replica)
@@ -121,7 +118,7 @@ class TileLayout:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ComposeLayout:
-    """`tile` seen through an XOR of `m`: with c = m >> per_element and mask = 2^swizzle_len - 1,
+    """`tile` seen through an XOR of `m`, with c = m >> per_element and mask = 2^swizzle_len - 1.
 
     inner: c ^ ((c >> atom_len) & mask); outer: c ^ ((c & mask) << atom_len); the low per_element bits stay. `tile` acts first.
     """
@@ -152,7 +149,7 @@ class ComposeLayout:
         return format_layout(self)
 
     def swizzle(self, m: Term) -> Term:
-        """This XOR alone: inner m ^ (((m >> (per_element + atom_len)) & mask) << per_element), outer with the shifts exchanged."""
+        """The XOR alone: inner m ^ (((m >> (per_element + atom_len)) & mask) << per_element), outer with the shifts exchanged."""
         if self.swizzle_len == 0:
             return m
         mask = (1 << self.swizzle_len) - 1

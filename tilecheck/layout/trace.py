@@ -10,7 +10,7 @@ from tilecheck.errors import InputError
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.digits import Ranges, Sum, coordinate, free, regroup, split
 from tilecheck.layout.dtypes import dtype_bits
-from tilecheck.layout.pattern import fit
+from tilecheck.layout.pattern import Rearrangement, fit
 from tilecheck.layout.poly import difference
 from tilecheck.layout.steps import Broadcast, Permute, Rearrange, Reshape, Retype, Shape, Slice, Step
 from tilecheck.layout.tile import base_tile, swizzled, swizzles
@@ -109,6 +109,8 @@ class _Stage:
     after: Shape
     old_bits: int
     new_bits: int
+    fitted: Rearrangement | None
+    """The pattern of a Rearrange fitted to the shape before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +174,8 @@ def _backwards(stage: _Stage, coords: list[Sum], bit: Sum, ranges: Ranges) -> tu
         return before, bit
     if isinstance(step, Reshape):
         return regroup(list(zip(coords, stage.after, strict=True)), stage.before, ranges), bit
-    if isinstance(step, Rearrange):
-        fitted = fit(step.pattern, stage.before, dict(step.sizes))
+    fitted = stage.fitted
+    if fitted is not None:
         atoms = [Sum()] * len(fitted.left)
         for value, axis in zip(regroup(list(zip(coords, stage.after, strict=True)), fitted.right, ranges), fitted.order, strict=True):
             atoms[axis] = value
@@ -229,7 +231,8 @@ def _advanced(old: Trace, index: int, step: Step) -> Trace:
         check = _retype_check(old, index, step, shape)
         retypes = (*retypes, check)
         refusal = refusal or check.refusal
-    stage = _Stage(step, old.shape, shape, old.bits, bits)
+    fitted = fit(step.pattern, old.shape, dict(step.sizes)) if isinstance(step, Rearrange) else None
+    stage = _Stage(step, old.shape, shape, old.bits, bits, fitted)
     return Trace(old.tensor, shape, dtype, bits, slices, retypes, refusal, old.ranges, (*old.stages, stage))
 
 

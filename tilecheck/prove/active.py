@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
-from tilecheck.prove.obligation import Outcome, Variable, relevant
-from tilecheck.prove.problem import Problem
-from tilecheck.scopes import LANES
+from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
+from tilecheck.prove.problem import Problem, copied, copied_variables, fixed
+from tilecheck.scopes import CTA, LANES, hardware_terms
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.terms import Term, var
 
 if TYPE_CHECKING:
+    from tilecheck.prove.tiers import Tiers
     from tilecheck.prove.enumeration import Array
 
 LEVEL = {"grid": 0, "cluster": 1, "cta": 2, "warp": 4, "thread": 5}
 SCOPE_LEVEL = {"cluster": 1, "cta": 2, "warpgroup": 3, "warp": 4, "thread": 5}
 
 
-def participation(problem: Problem) -> Outcome:
+ALL_LEVELS = frozenset({"cta", "warp", "thread"})
+
+
+def participation(problem: Problem, tiers: Tiers) -> Outcome:
     """Whether the active threads are a product of CTAs, warps and lanes in every instance, whole warps for collectives, whole warpgroups."""
     scope = problem.call.scope
     if scope == "thread":
@@ -29,8 +34,41 @@ def participation(problem: Problem) -> Outcome:
     activity = terms.conj(problem.run.activity, problem.run.exists)
     grid = _thread_grid(problem, activity, whole=True)
     if isinstance(grid, str):
-        return Outcome(holds=None, reason=grid)
+        found = tiers.solved(hull_obligation(problem, activity), grid)
+        return found if found.holds is not False else replace(participation(fixed(problem, found.witness or {}), tiers), reason=found.reason)
     return _judge(problem, grid, activity)
+
+
+def hull_obligation(problem: Problem, activity: Term) -> Obligation:
+    """A thread executes where active threads of its instance share each of its coordinates: the active set is its own smallest product.
+
+    Each copy of a thread is one of those that share a coordinate; for collectives the lane is shared by all.
+    """
+    scope, collective = problem.call.scope, problem.collective
+    here = hardware_terms(problem.call.launch)
+    cta, warp, group, lane = var(CTA), var("warpid"), terms.floordiv(var("warpid"), 4), var("laneid")
+    lanes: list[list[Term]] = [] if collective else [[lane]]
+    links: dict[str, list[list[Term]]] = {
+        "warp": [[cta, warp]], "warpgroup": [[cta, group, *(() if collective else (lane,))]],
+        "cta": [[cta, warp], *([cta, *link] for link in lanes)],
+        "cluster": [*([here[name]] for name, _ in problem.call.launch.cluster_axes()), [warp], *lanes],
+    }
+    variables = [*problem.symbols, *_padded(problem)]
+    premise: list[Term] = [problem.facts]
+    for k, link in enumerate(links[scope], start=1):
+        suffix = f"@{k}"
+        variables.extend(copied_variables(problem, suffix, ALL_LEVELS))
+        premise.append(copied(problem, terms.conj(problem.facts, activity), suffix, ALL_LEVELS))
+        premise.extend(terms.eq(copied(problem, term, suffix, ALL_LEVELS), term) for term in link)
+    return Obligation(tuple(variables), terms.conj(*premise), activity)
+
+
+def _padded(problem: Problem) -> tuple[Variable, ...]:
+    """The thread variables, with the warps that a last, partial warpgroup lacks."""
+    threads = problem.thread_variables()
+    if problem.call.scope != "warpgroup":
+        return threads
+    return tuple(Variable(v.name, v.role, 0, -(-((v.high or 0) + 1) // 4) * 4 - 1) if v.role == "warp" else v for v in threads)
 
 
 def _first_thread(problem: Problem) -> dict[str, int]:
@@ -45,9 +83,7 @@ def _thread_grid(problem: Problem, term: Term, *, whole: bool = False) -> Grid |
     parts, _ = relevant(problem.facts, term)
     names = terms.variables(terms.conj(terms.eq(term, 0) if not _truth(term) else term, *parts))
     symbols = [v for v in problem.symbols if v.name in names]
-    threads = list(problem.thread_variables())
-    if whole and problem.call.scope == "warpgroup":
-        threads = [Variable(v.name, v.role, 0, -(-((v.high or 0) + 1) // 4) * 4 - 1) if v.role == "warp" else v for v in threads]
+    threads = _padded(problem) if whole else problem.thread_variables()
     return make_grid((*symbols, *threads), parts, {v.name for v in (*symbols, *threads)}, 8 * MAX_POINTS)
 
 
@@ -161,13 +197,26 @@ def uniform_terms(problem: Problem) -> Iterator[Term]:
             yield term
 
 
-def uniform(problem: Problem, term: Term) -> Outcome:
+def uniform_obligation(problem: Problem, term: Term) -> Obligation:
+    """Two active lanes of one warp have one value of the term."""
+    lane = frozenset({"thread"})
+    suffix = "@1"
+    other = copied(problem, terms.conj(problem.facts, problem.run.activity), suffix, lane)
+    same = (terms.eq(var(f"{name}{suffix}"), var(name)) for name in (CTA, "warpid"))
+    there = copied(problem, term, suffix, lane)
+    goal = terms.eq(there, term) if not _truth(term) else terms.disj(terms.conj(there, term), terms.conj(terms.negate(there), terms.negate(term)))
+    variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, suffix, lane))
+    return Obligation(variables, terms.conj(problem.active, other, *same), goal)
+
+
+def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
     """Whether a term has one value for all lanes of each executing warp."""
     import numpy as np
 
     grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
     if isinstance(grid, str):
-        return Outcome(holds=None, reason=grid)
+        found = tiers.solved(uniform_obligation(problem, term), grid)
+        return found if found.holds is not False else replace(uniform(fixed(problem, found.witness or {}), term, tiers), reason=found.reason)
     parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
     active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
     values = np.broadcast_to(grid.array(term), grid.shape)

@@ -6,20 +6,18 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tilecheck.call import Call
+from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.prove import clauses as build
 from tilecheck.prove.clauses import Clause, Finding
-from tilecheck.prove.enumeration import decide, least
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, base_residues, prepare
 from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample
+from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
 from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
-
-METHOD = "enumeration"
 
 
 def check(call: Call) -> Verdict:
@@ -53,6 +51,7 @@ class _Checker:
 
     def __post_init__(self) -> None:
         self.results: list[ClauseResult] = []
+        self.tiers = Tiers(INDEX_DTYPES[self.call.index_dtype])
         self.arch_floor = self.contract.arch
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
@@ -84,7 +83,7 @@ class _Checker:
         if empty is not None:
             return empty
         good = self.storage(problem)
-        together = self.clauses(problem, build.participation(problem))
+        together = self.clauses(problem, build.participation(problem, self.tiers))
         if together:
             repeats = self.shape(problem, good)
             if repeats is not None:
@@ -110,7 +109,7 @@ class _Checker:
             if isinstance(side.spec, Memory) and not base_residues(problem, side, side.spec.align_bytes):
                 return f"align and base of {side.name} contradict each other"
         variables = (*problem.symbols, *problem.thread_variables())
-        found = least(variables, terms.conjuncts(problem.active))
+        found = self.tiers.least(variables, terms.conjuncts(problem.active))
         if found is None:
             return "no symbol value satisfies the facts, or no thread executes the call"
         if isinstance(found, str):
@@ -169,7 +168,7 @@ class _Checker:
             if side.spec.name not in good:
                 addressed = False
                 continue
-            self.clauses(problem, build.ownership(problem, side, repeats))
+            self.clauses(problem, build.ownership(problem, side, repeats, self.tiers))
             ranged = self.clauses(problem, build.begins_in_range(problem, side))
             inside = self.clauses(problem, build.bounds(problem, side, repeats))
             if ranged and inside:
@@ -179,7 +178,7 @@ class _Checker:
             addressed = addressed and inside
         self.clauses(problem, build.divisors(problem))
         if addressed:
-            self.found_hazards = hazards(problem, repeats)
+            self.found_hazards = hazards(problem, repeats, self.tiers)
 
     def backing(self, problem: Problem) -> None:
         for side in problem.sides:
@@ -197,7 +196,7 @@ class _Checker:
             if known is not None and known.status == REFUTED:
                 continue
             started = time.perf_counter()
-            outcome = clause.outcome if clause.outcome is not None else decide(clause.obligation)
+            outcome = clause.outcome if clause.outcome is not None else self.tiers.decide(clause.obligation)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
             if known is not None:
                 if result.status == PROVED:
@@ -213,7 +212,7 @@ class _Checker:
         source = clause.source or self.contract.source
         if outcome.holds is None:
             return ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=outcome.reason)
-        method = f"{METHOD}, {outcome.points} points" if outcome.points else "structure"
+        method = outcome.reason or (f"enumeration, {outcome.points} points" if outcome.points else "structure")
         if outcome.holds:
             return ClauseResult(clause.id, PROVED, method, ms, clause.statement, source)
         example = counterexample(problem, clause, outcome)

@@ -12,6 +12,7 @@ from tilecheck.layout.trace import RetypeCheck
 from tilecheck.prove import active
 from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_terms, repeat_variables
+from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.verdict import Counterexample
 from tilecheck.scopes import LANES, THREAD, ground, hardware_terms
 from tilecheck.spec.contract import Contract, Memory, Register
@@ -167,15 +168,15 @@ def _retype(problem: Problem, check: RetypeCheck) -> Obligation:
     return Obligation((*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, *within), goal)
 
 
-def participation(problem: Problem) -> Iterator[Clause]:
+def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
     """Who must execute may execute, and agrees on pred and starts."""
     statement = "all 32 lanes of every executing warp execute, with one pred and one start" if problem.collective else (
         "the active threads are a product of warps and lanes" if problem.call.scope != "thread" else "any thread may execute")
     source = f"{problem.contract.source}; SPEC, Group, repeat, and atom axes"
-    yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.participation(problem))
+    yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.participation(problem, tiers))
     if problem.collective and problem.call.scope != "thread":
         for term in active.uniform_terms(problem):
-            yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.uniform(problem, term))
+            yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.uniform(problem, term, tiers))
 
 
 def repeat_extents(problem: Problem) -> tuple[int, ...] | None:
@@ -259,7 +260,7 @@ def _element(problem: Problem, side: Side, repeats: tuple[int, ...], premise: Te
     return Obligation((*problem.symbols, *extra, *rest), premise, goal, lane)
 
 
-def ownership(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Iterator[Clause]:
     """owner, replica and distinct."""
     yield _owner(problem, side, repeats)
     name = side.spec.name
@@ -273,7 +274,7 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterato
         from tilecheck.prove.distinct import distinct
 
         yield Clause(f"{name}.distinct", f"the registers of {side.name} that one thread writes are distinct", NOTHING,
-                     outcome=distinct(problem, side, repeats))
+                     outcome=distinct(problem, side, repeats, tiers))
 
 
 def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:

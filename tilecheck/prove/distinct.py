@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from tilecheck.prove.enumeration import MAX_POINTS, Grid, least, make_grid
-from tilecheck.prove.obligation import Outcome, Variable, relevant
-from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_terms, repeat_variables
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
+from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
+from tilecheck.prove.problem import Problem, Side, atom_variables, fixed, repeat_terms, repeat_variables
 from tilecheck.spec.contract import Register
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
 
+if TYPE_CHECKING:
+    from tilecheck.prove.tiers import Tiers
 
-def distinct(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Outcome:
+
+def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Outcome:
     """For each thread: no two (repeat, atom) elements share a slot; the witness is the later one of the least pair."""
     import numpy as np
 
@@ -25,7 +31,8 @@ def distinct(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Outcome:
     used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
     grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, MAX_POINTS)
     if isinstance(grid, str):
-        return Outcome(holds=None, reason=grid)
+        found = tiers.solved(_pair(problem, [*outer, *inner], inner, slot, lane), grid)
+        return found if found.holds is not False else replace(distinct(fixed(problem, found.witness or {}), side, repeats, tiers), reason=found.reason)
     if not grid.points:
         return Outcome(holds=True)
     lead = len(grid.variables) - len(inner)
@@ -39,8 +46,17 @@ def distinct(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Outcome:
         found = _collision(slots[row].tolist(), None if owners is None else owners[row].tolist())
         if found is not None:
             index = np.unravel_index(row * count + found, grid.shape)
-            return _refuted(grid, grid.at(tuple(int(i) for i in index)), [*outer, *inner], rest)
+            return _refuted(grid, grid.at(tuple(int(i) for i in index)), [*outer, *inner], rest, tiers)
     return Outcome(holds=True, points=grid.points)
+
+
+def _pair(problem: Problem, variables: list[Variable], inner: list[Variable], slot: Term, lane: Term | None) -> Obligation:
+    """Two different elements of one thread have different slots."""
+    rename = {v.name: var(f"{v.name}@1") for v in inner}
+    different = terms.disj(*(terms.ne(var(v.name), rename[v.name]) for v in inner))
+    together = True if lane is None else terms.eq(terms.substitute(lane, rename), lane)
+    others = tuple(replace(v, name=f"{v.name}@1") for v in inner)
+    return Obligation((*variables, *others), terms.conj(problem.active, different, together), terms.ne(terms.substitute(slot, rename), slot))
 
 
 def _collision(slots: list[int], owners: list[int] | None) -> int | None:
@@ -57,8 +73,8 @@ def _collision(slots: list[int], owners: list[int] | None) -> int | None:
     return None if best is None else best[1]
 
 
-def _refuted(grid: Grid, witness: dict[str, int], variables: list[Variable], rest: tuple[Term, ...]) -> Outcome:
-    others = least([v for v in variables if v.name not in witness], rest)
+def _refuted(grid: Grid, witness: dict[str, int], variables: list[Variable], rest: tuple[Term, ...], tiers: Tiers) -> Outcome:
+    others = tiers.least([v for v in variables if v.name not in witness], rest)
     if others is None or isinstance(others, str):
         return Outcome(holds=None, points=grid.points, reason=others or "no values satisfy the remaining facts")
     return Outcome(holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in variables})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import gcd
 
 from tilecheck.call import INDEX_DTYPES, Call
@@ -11,8 +12,8 @@ from tilecheck.layout.tile import base_tile
 from tilecheck.layout.trace import Trace, trace
 from tilecheck.layout.view import Tensor, View
 from tilecheck.prove.obligation import Variable
-from tilecheck.scopes import CTA, LANES, Execution, GroupAxis, execution, ground, group_axes
-from tilecheck.spec.contract import Contract, Memory, Operand
+from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution, ground, group_axes
+from tilecheck.spec.contract import Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
@@ -109,6 +110,28 @@ def prepare(call: Call, contract: Contract) -> Problem:
     return Problem(call, contract, run, groups, tuple(sides), symbols, facts)
 
 
+def fixed(problem: Problem, values: Mapping[str, int]) -> Problem:
+    """The problem with symbols held at values; `name@1` gives a varying symbol a second one."""
+    held = tuple(
+        Variable(v.name, v.role, None, None, values=tuple(dict.fromkeys(values[n] for n in (v.name, f"{v.name}@1") if n in values)))
+        if v.name in values else v for v in problem.symbols
+    )
+    return replace(problem, symbols=held)
+
+
+def copied(problem: Problem, term: Term, suffix: str, levels: frozenset[str]) -> Term:
+    """The term at another thread: its base variables, and the symbols that vary at `levels`, get names of their own."""
+    names = {*THREAD, *(s.name for s in problem.call.symbols if s.varies in levels)}
+    return terms.substitute(term, {name: var(f"{name}{suffix}") for name in names})
+
+
+def copied_variables(problem: Problem, suffix: str, levels: frozenset[str]) -> tuple[Variable, ...]:
+    """The variables that `copied` names."""
+    names = {s.name for s in problem.call.symbols if s.varies in levels}
+    threads = [replace(v, name=f"{v.name}{suffix}", role="atom") for v in problem.thread_variables() if v.name in THREAD]
+    return (*(replace(v, name=f"{v.name}{suffix}", role="atom") for v in problem.symbols if v.name in names), *threads)
+
+
 def _symbol_variable(call: Call, name: str, low: int | None, high: int | None, step: int) -> Variable:
     """A declared symbol; without bounds it ranges over index_dtype, which is too much to enumerate: such an end stays None."""
     first, last = INDEX_DTYPES[call.index_dtype]
@@ -126,7 +149,7 @@ def implied_facts(call: Call, tensor: Tensor) -> Term:
     for extent in (*tensor.shape, *(one.extent for one in tile.shard)):
         if isinstance(extent, Expr):
             parts.append(terms.le(0, terms.normal(extent)))
-    parts.append(terms.le(terms.normal(limits(tensor.layout)[1]), INDEX_DTYPES[call.index_dtype][1]))
+    parts.append(terms.lt(terms.normal(limits(tensor.layout)[1]), INDEX_DTYPES[call.index_dtype][1]))
     return terms.conj(*dict.fromkeys(parts))
 
 
@@ -143,15 +166,6 @@ def repeat_variables(extents: tuple[int, ...]) -> tuple[Variable, ...]:
 def repeat_terms(count: int) -> tuple[Term, ...]:
     """The repeat coordinates as terms."""
     return tuple(var(f"@r{k}") for k in range(count))
-
-
-def residues(problem: Problem, side: Side) -> tuple[int, ...] | None:
-    """The residues of the base address modulo the alignment the contract asks, that `align` and `base` allow.
-
-    All operands of one `tensor` share the base, so their facts add up. Empty where they contradict each other.
-    """
-    assert isinstance(side.spec, Memory)
-    return base_residues(problem, side, side.spec.align_bytes)
 
 
 def base_residues(problem: Problem, side: Side, modulus: int) -> tuple[int, ...]:
@@ -183,9 +197,3 @@ def combine(rules: list[tuple[int, int]]) -> tuple[int, int] | None:
         residue = (residue + modulus * factor) % lcm(modulus, other)
         modulus = lcm(modulus, other)
     return modulus, residue
-
-
-__all__ = [
-    "LANES", "Problem", "Side", "atom_variables", "base_residues", "combine", "implied_facts", "prepare", "repeat_terms", "repeat_variables",
-    "residues",
-]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
-from tilecheck.prove.obligation import relevant
-from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_terms, repeat_variables
+from tilecheck.prove.obligation import Obligation, Variable, relevant
+from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables
 from tilecheck.prove.verdict import Hazard
-from tilecheck.scopes import CTA
+from tilecheck.scopes import CTA, THREAD
 from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Term, var
 
 if TYPE_CHECKING:
     from tilecheck.prove.enumeration import Array
+    from tilecheck.prove.tiers import Tiers
 
 INSTANCE = {"cta": {CTA}, "warp": {CTA, "warpid"}, "thread": {CTA, "warpid", "laneid"}}
 """The thread coordinates that fix the value of a symbol that varies at each level."""
@@ -22,13 +24,13 @@ PRIVATE = {"global": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "lane
 """The thread coordinates that choose the copy of a tensor in each space."""
 
 
-def hazards(problem: Problem, repeats: tuple[int, ...]) -> tuple[Hazard, ...]:
+def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Hazard, ...]:
     """The hazards of a call whose addresses are in bounds."""
-    found = (_race(problem, side, repeats) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write)
+    found = (_race(problem, side, repeats, tiers) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write)
     return tuple(hazard for hazard in found if hazard is not None)
 
 
-def _race(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Hazard | None:
+def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
     import numpy as np
 
     assert isinstance(side.spec, Memory)
@@ -44,12 +46,39 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Hazard | No
     parts, _ = relevant(problem.accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
     used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
     grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, MAX_POINTS)
-    if isinstance(grid, str) or not grid.points:
+    if isinstance(grid, str):
+        found = tiers.solved(_pair(problem, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid)
+        if found.holds is not False:
+            return None
+        return _race(fixed(problem, found.witness or {}), side, repeats, tiers)
+    if not grid.points:
         return None
     holds = grid.truth(terms.conj(*parts))
     starts = np.broadcast_to(grid.array(start), grid.shape)
     varying = {s.name: s.varies for s in problem.call.symbols if s.varies not in {"grid", "cluster"}}
     return _collide(grid, starts, holds, width, varying, problem, side)
+
+
+LEVELS = frozenset({"cta", "warp", "thread"})
+
+
+def _pair(problem: Problem, outer: list[Variable], inner: list[Variable], start: Term, width: int, side: Side) -> Obligation:
+    """Two accesses of different threads, repeats or rows do not overlap."""
+    rename = {v.name: var(f"{v.name}@1") for v in inner}
+
+    def there(term: Term) -> Term:
+        return terms.substitute(copied(problem, term, "@1", LEVELS), rename)
+
+    threads = [v.name for v in outer if v.name in THREAD]
+    other = terms.disj(*(terms.ne(there(var(name)), var(name)) for name in (*threads, *rename)))
+    copy = terms.conj(*(terms.eq(there(var(name)), var(name)) for name in PRIVATE[side.tensor.space] if name in threads))
+    shared = terms.conj(*(
+        terms.disj(terms.eq(there(var(s.name)), var(s.name)), *(terms.ne(there(var(c)), var(c)) for c in INSTANCE[s.varies] if c in threads))
+        for s in problem.call.symbols if s.varies in LEVELS
+    ))
+    apart = terms.disj(terms.le(terms.add(start, width), there(start)), terms.le(terms.add(there(start), width), start))
+    variables = (*outer, *inner, *copied_variables(problem, "@1", LEVELS), *(replace(v, name=f"{v.name}@1") for v in inner))
+    return Obligation(variables, terms.conj(problem.accessing, there(problem.accessing), other, copy, shared), apart)
 
 
 def _collide(grid: Grid, starts: Array, holds: Array, width: int, varying: dict[str, str], problem: Problem, side: Side) -> Hazard | None:

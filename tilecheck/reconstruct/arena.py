@@ -32,13 +32,17 @@ Values = Mapping[str, "int | Sequence[int]"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """`copies` pieces of `size` bytes each, from byte `at` of the arena on. role: tensor, before, after or values."""
+    """`copies` pieces of `size` bytes each, from byte `at` of the arena on: one for the grid, each cta or each thread (`per`).
+
+    role: tensor, before, after or values. slot_bytes: of register banks, else 0.
+    """
 
     role: str
     name: str
     at: int
     size: int
     copies: int
+    per: str
     slot_bytes: int = 0
 
     @property
@@ -147,10 +151,10 @@ class _Placer:
         self.end = GAP
         self.regions: list[Region] = []
 
-    def put(self, role: str, name: str, size: int, copies: int, *, slot_bytes: int = 0, align: int = ALIGN, residue: int = 0) -> int:
+    def put(self, role: str, name: str, size: int, copies: int, per: str, *, slot_bytes: int = 0, align: int = ALIGN, residue: int = 0) -> int:
         """Places a region at an address that is `residue` modulo `align`; its address."""
         at = self.end + (residue - self.address - self.end) % align
-        self.regions.append(Region(role, name, at, size, copies, slot_bytes))
+        self.regions.append(Region(role, name, at, size, copies, per, slot_bytes))
         self.end = at + size * copies + GAP
         return self.address + at
 
@@ -162,16 +166,17 @@ def arena(kernel: Kernel, address: int, values: Values, elected: int) -> Arena:
     fixed: dict[int, Sequence[int]] = {}
     for one in kernel.parameters:
         if isinstance(one, GlobalTensor):
-            arguments.append(placer.put("tensor", one.name, tensor_bytes(one, values), 1, align=one.align, residue=one.residue))
+            arguments.append(placer.put("tensor", one.name, tensor_bytes(one, values), 1, "grid", align=one.align, residue=one.residue))
         elif isinstance(one, StagedTensor):
-            arguments += [placer.put(role, one.name, one.bytes, one.copies) for role in ("before", "after")]
+            per = "cta" if one.space == "shared" else "thread"
+            arguments += [placer.put(role, one.name, one.bytes, one.copies, per) for role in ("before", "after")]
         elif isinstance(one, RegisterBank):
             size = one.slots * one.slot_bytes
-            arguments += [placer.put(role, one.name, size, one.threads, slot_bytes=one.slot_bytes) for role in ("before", "after")]
+            arguments += [placer.put(role, one.name, size, one.threads, "thread", slot_bytes=one.slot_bytes) for role in ("before", "after")]
         elif isinstance(one, Uniform):
             arguments.append(_uniform(values[one.symbol], one.symbol))
         elif isinstance(one, Varying):
-            arguments.append(placer.put("values", one.symbol, 8, one.threads))
+            arguments.append(placer.put("values", one.symbol, 8, one.threads, "thread"))
             fixed[arguments[-1] - address] = spread(one, values[one.symbol], kernel)
         else:
             arguments.append(elected)
@@ -187,14 +192,14 @@ def _uniform(value: int | Sequence[int], name: str) -> int:
 
 
 def spread(symbol: Varying, value: int | Sequence[int], kernel: Kernel) -> list[int]:
-    """The value of a varying symbol for each thread of the cluster, from one value, or one a CTA, warp or thread."""
+    """The value of a varying symbol for each thread of the cluster, from one value, or one a lane, warp of the CTA, or CTA (as `predict` reads them)."""
     x, y, z = kernel.block
     threads = x * y * z
-    ctas, warps = symbol.threads // threads, -(-threads // 32)
     if isinstance(value, int):
         return [value] * symbol.threads
-    unit = {"cta": lambda k: k // threads, "warp": lambda k: k // threads * warps + k % threads // 32, "thread": lambda k: k}[symbol.varies]
-    count = {"cta": ctas, "warp": ctas * warps, "thread": symbol.threads}[symbol.varies]
-    if len(value) != count:
-        raise InputError(f"{symbol.symbol} varies by {symbol.varies}: found {len(value)} values, expected {count}")
-    return [value[unit(k)] for k in range(symbol.threads)]
+    unit = {"cta": lambda k: k // threads, "warp": lambda k: k % threads // 32, "thread": lambda k: k % threads % 32}[symbol.varies]
+    wanted = [unit(k) for k in range(symbol.threads)]
+    if len(value) <= max(wanted):
+        each = {"cta": "CTA", "warp": "warp", "thread": "lane"}[symbol.varies]
+        raise InputError(f"{symbol.symbol}: found {len(value)} values, expected {max(wanted) + 1}, one a {each}")
+    return [value[k] for k in wanted]

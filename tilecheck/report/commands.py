@@ -164,7 +164,7 @@ def reconstruct(request: Request) -> Result:
     found = run(call, values=_values(request, outcome), elected=options.elected)
     status = OK if found.matches else FAILED
     if options.format != "text":
-        document = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": found.differences}
+        document = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": [one.to_json() for one in found.differences]}
         document["evidence"] = found.evidence
         return Result(json.dumps(document, default=str, indent=None if options.format == "jsonl" else 2) + "\n", status)
     shown = [str(one) for one in found.differences]
@@ -190,7 +190,7 @@ def _proved(request: Request) -> tuple[Outcome, Result | None]:
     if request.options.set:
         from tilecheck.report.values import parse_settings
 
-        parse_settings(request.options.set, item.call)
+        parse_settings(request.options.set, item.call)  # a wrong setting is told before the work
     outcome = check_items([item])[0]
     if outcome.verdict.status == "proved":
         return outcome, None

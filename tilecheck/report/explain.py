@@ -15,11 +15,12 @@ from tilecheck.spec import (
     Memory,
     Operand,
     Register,
+    Slot,
     arch_has,
     contract_hash,
     data,
     find_contract,
-    Slot, find_entry,
+    find_entry,
     mnemonic_of,
 )
 from tilecheck.symbolic.terms import Term, variables
@@ -108,6 +109,7 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
         ("executes", who.get(contract.collective, contract.collective)),
         ("atom", f"{', '.join(f'{axis.name} {axis.extent}' for axis in contract.atom)}: the last axes of every view"),
         ("issue", issue_text(contract)),
+        *(() if contract.space_written else (("note", "legal to the ISA, refuted by space.explicit: no global, shared or local space is written"),)),
     ]
 
 
@@ -137,7 +139,7 @@ def register_count(contract: Contract, operand: Register) -> int:
 
 
 def _operands(contract: Contract) -> list[RenderableType]:
-    parts = [_table([(operand.name, _kind(operand)), *(("", text) for text in _demands(operand, contract))]) for operand in contract.operands]
+    parts = [_table([(one.name, _kind(one)), *(("", text) for text in _demands(one, contract))]) for one in contract.operands]
     rows = [(p.name, _parameter(p.kind, p.needs, required=p.required)) for p in contract.parameters]
     return [*parts, *([_table([("parameters", ""), *((f"  {name}", text) for name, text in rows)])] if rows else [])]
 

@@ -56,7 +56,7 @@ def hint(clause: ClauseResult, call: Call, contract: Contract | None) -> str | N
     if name == "aligned":
         return _aligned(clause, operand, call, contract)
     if name in {"storage", "type", "owner", "contiguous"}:
-        return _of_operand(name, operand, contract)
+        return _of_operand(name, operand, call, contract)
     if name in {"bounds", "backing"}:
         return _extent(name, clause, operand, call, contract)
     return GENERAL.get(name)
@@ -85,22 +85,40 @@ def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract
     return f"Let every row start at a multiple of {elements} from an aligned base: the starts and the strides between rows decide."
 
 
-def _of_operand(name: str, operand: Operand | None, contract: Contract) -> str | None:
+def _of_operand(name: str, operand: Operand | None, call: Call, contract: Contract) -> str | None:
     if operand is None:
         return None
     if name == "storage":
-        space = "registers" if isinstance(operand, Register) else f"{operand.space} memory"
-        return f"Hand it elements of {operand.bits} bits in {space}; view(dtype) changes the width where the last axis has stride 1."
+        return _storage(operand, call, contract)
     if name == "type":
         return f"View it as one of {', '.join(operand.dtypes)}: the bits stay the same." if operand.dtypes else None
     if name == "contiguous":
-        row = " and ".join(operand.row) if isinstance(operand, Memory) else ""
-        return f"Give the {row} axis stride 1 in elements of {operand.bits} bits." if row else None
+        return _contiguous(operand, call, contract) if isinstance(operand, Memory) else None
     lane = operand.lane if isinstance(operand, Register) else None
     if lane is None:
         return "Let the thread axes of the layout follow the group axes of the view: the thread that executes an element holds it."
     axes = ", ".join(axis.name for axis in contract.atom)
     return f"Let the layout send element ({axes}) to laneid {lane}."
+
+
+def _storage(operand: Operand, call: Call, contract: Contract) -> str:
+    view = view_of(operand, call, contract)
+    want = "register" if isinstance(operand, Register) else operand.space.split("::")[0]
+    if view is not None and view.tensor.space != want:
+        return f"Hand it a view of a {want} tensor: {view.tensor.name} is in {view.tensor.space} space (operands stand in PTX order, destination first)."
+    return f"Let the last axis have stride 1, start and extent in whole words, and view it as elements of {operand.bits} bits with view(dtype)."
+
+
+def _contiguous(operand: Memory, call: Call, contract: Contract) -> str:
+    from tilecheck.layout.tile import swizzles
+
+    view, row = view_of(operand, call, contract), " and ".join(operand.row)
+    stride = f"Give the {row} axis stride 1 in elements of {operand.bits} bits"
+    found = swizzles(view.tensor.layout) if view is not None else ()
+    if view is None or not found:
+        return stride + "."
+    unit = 1 << min(one.per_element for one in found)
+    return f"{stride}, and let no row cross a multiple of {unit} elements of {view.tensor.name}: only within these the swizzle keeps neighbours together."
 
 
 def _extent(name: str, clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:

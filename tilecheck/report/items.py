@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilecheck.claims import Claim, Expectation, collect, has_claims
-from tilecheck.errors import InputError, TilecheckError
+from tilecheck.errors import InputError
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
@@ -70,7 +70,7 @@ def gather(paths: Sequence[str]) -> tuple[list[Item], list[InputError]]:
     errors: list[InputError] = []
     for path in paths:
         try:
-            files = [path] if path == "-" or not os.path.isdir(path) else _files_of(path)
+            files = [path] if path == "-" or not Path(path).is_dir() else _files_of(path)
         except InputError as error:
             errors.append(error)
             continue
@@ -85,7 +85,7 @@ def gather(paths: Sequence[str]) -> tuple[list[Item], list[InputError]]:
 def items_of(path: str) -> list[Item]:
     """The items of one file, `-` for stdin."""
     if path.endswith(".py"):
-        if not os.path.isfile(path):
+        if not Path(path).is_file():
             raise InputError("cannot be read: no such file", where=path)
         return [item for one in collect(path) for item in claim_items(one)]
     return [_from_entry(entry) for entry in entries_of(path)]
@@ -149,8 +149,6 @@ def _checked(item: Item) -> Outcome:
         return Outcome(item, check(item.call))
     except InputError as error:
         raise InputError(error.message, path=error.path, where=error.where or item.where) from error
-    except TilecheckError:
-        raise
     except Exception as error:
         name = item.call.id or item.call.opcode
         raise CheckFailedError(f"{type(error).__name__}: {error}, while checking {name} of {item.where}") from error
@@ -176,7 +174,7 @@ def _walk(directory: str) -> Iterator[str]:
     files: list[str] = []
     for folder, folders, names in os.walk(directory, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "__pycache__"]
-        files.extend(os.path.join(folder, name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+        files.extend(str(Path(folder) / name) for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
     yield from sorted(files)
 
 

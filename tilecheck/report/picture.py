@@ -26,6 +26,8 @@ def picture(clause: ClauseResult, contract: Contract | None) -> str | None:
         return _aligned(example, operand, contract)
     if name == "contiguous" and isinstance(operand, Memory):
         return _contiguous(example, operand)
+    if name == "bounds":
+        return _bounds(example)
     if name == "owner" and isinstance(operand, Register) and operand.lane is not None:
         return _owner(example, operand.lane, contract)
     return None
@@ -47,7 +49,8 @@ def _aligned(example: Counterexample, operand: Memory, contract: Contract) -> st
     ruler = "".join("|" + "-" * (need // scale - 1) for _ in range(lines)) + "|"
     row = " " * ((at - first) // scale) + "#" * max(1, length // scale)
     numbers = _labels([(first + k * need, k * (need // scale)) for k in range(lines + 1)])
-    return "\n".join((numbers, ruler, row, " " * ((at - first) // scale) + f"^ the row starts at byte {at}"))
+    mark = " " * ((at - first) // scale) + f"^ the row starts at byte {at}"
+    return f"{numbers}\n{ruler}\n{row}\n{mark}"
 
 
 def _row_elements(operand: Memory, contract: Contract) -> int:
@@ -75,7 +78,7 @@ def _contiguous(example: Counterexample, operand: Memory) -> str | None:
     cells = {expected - width: "=" * width, expected: "." * width, actual: "#" * width}
     row = "".join(_placed(cells, first))
     marks = _labels([(place, place - first) for place in sorted({expected, actual})])
-    return "\n".join((marks, row, "= the element before, . where this one belongs, # where it is"))
+    return f"{marks}\n{row}\n= the element before, . where this one belongs, # where it is"
 
 
 def _placed(cells: dict[int, str], first: int) -> list[str]:
@@ -84,6 +87,27 @@ def _placed(cells: dict[int, str], first: int) -> list[str]:
         line.extend(" " * (place - first - len(line)))
         line[place - first :] = list(cells[place])
     return line
+
+
+_AXIS = re.compile(r"<= (\d+)$")
+_RANGE = re.compile(r"begin (-?\d+), end (-?\d+)")
+AXIS_COLUMNS = 40
+
+
+def _bounds(example: Counterexample) -> str | None:
+    """The axis as a line from 0 to its extent, and the slice below it."""
+    axis, slice_ = _AXIS.search(example.expected), _RANGE.search(example.actual)
+    if axis is None or slice_ is None:
+        return None
+    extent, begin, end = int(axis[1]), int(slice_[1]), int(slice_[2])
+    low, high = min(0, begin), max(extent, end)
+    if extent < 1 or high - low > 4 * extent:
+        return None
+    scale = AXIS_COLUMNS / extent
+    zero, first = round(-low * scale), round((begin - low) * scale)
+    width = max(1, round((end - begin) * scale))
+    numbers = _labels([(0, zero), (extent, zero + AXIS_COLUMNS)])
+    return f"{numbers}\n{' ' * zero}|{'-' * (AXIS_COLUMNS - 1)}|\n{' ' * first}{'#' * width}  {begin} to {end}"
 
 
 def _owner(example: Counterexample, lane: Term, contract: Contract) -> str | None:

@@ -53,11 +53,32 @@ def _in_range(declared: Symbol, value: int, where: str) -> None:
         raise InputError(f"{value} is not a value of {declared.name}: {ends}{multiple}", where=where)
 
 
+def _require_facts(call: Call, values: Mapping[str, int | list[int]]) -> None:
+    """InputError where given values contradict an assumption that names them alone."""
+    from tilecheck.symbolic.terms import evaluate, variables
+
+    for fact in call.assume:
+        names = sorted(variables(fact)) if not isinstance(fact, int) else []
+        if not names or not all(name in values for name in names):
+            continue
+        lists = [value for value in (values[name] for name in names) if isinstance(value, list)]
+        for k in range(max(map(len, lists), default=1)):
+            chosen = {name: _of_instance(values[name], k) for name in names}
+            if not evaluate(fact, chosen):
+                shown = ", ".join(f"{name}={value}" for name, value in chosen.items())
+                raise InputError(f"{shown} contradicts the assumption {fact}", where="--set")
+
+
+def _of_instance(value: int | list[int], index: int) -> int:
+    return value if isinstance(value, int) else value[min(index, len(value) - 1)]
+
+
 def completed(call: Call, given: Mapping[str, int | list[int]]) -> Values:
     """Every symbol's value: the given ones, and for the rest the least assignment that satisfies all facts and pred."""
+    _require_facts(call, given)
     if all(s.name in given for s in call.symbols):
         return dict(given)
-    from tilecheck.reconstruct import least_assignment
+    from tilecheck.reconstruct.assignment import least_assignment
 
     single = {name: value for name, value in given.items() if isinstance(value, int)}
     least = least_assignment(call.substitute(**single) if single else call)

@@ -1,0 +1,491 @@
+"""The SMT tier: what enumeration cannot reach. The one file that imports z3.
+
+Two encodings of a term. *Bit-vectors* where bits matter (XOR, and, or): every term is encoded modulo 2^k for the k that is asked of it, so that a low
+slice of a sum, a product or a XOR needs only low slices of its parts, and comparisons get the width at which nothing can wrap, found from
+intervals. *Integers* otherwise: a quotient by a constant becomes a digit, x = c*q + r with 0 <= r < c; products of symbols stay products.
+`%`, `/` and `>>` of z3 bit-vectors are never used with their signed meaning by accident: only the functions named here are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tilecheck.prove.obligation import Obligation, Outcome, Variable, narrowed, relevant
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.bounds import HUGE, Interval, all_bounds
+from tilecheck.symbolic.terms import Expr, Term, var
+
+if TYPE_CHECKING:
+    import z3
+
+RLIMIT = 20_000_000
+"""z3's own measure of work, the same on every machine; about ten seconds."""
+BIT_OPS = frozenset({"^", "&", "|"})
+_local = threading.local()
+
+
+def context() -> z3.Context:
+    """The z3 context of this thread."""
+    import z3
+
+    if not hasattr(_local, "context"):
+        _local.context = z3.Context()
+    found: z3.Context = _local.context
+    return found
+
+
+def solver(rlimit: int) -> z3.Solver:
+    """A fresh solver with a deterministic resource limit and a fixed seed."""
+    import z3
+
+    made = z3.Solver(ctx=context())
+    made.set("rlimit", rlimit)
+    made.set("random_seed", 0)
+    return made
+
+
+class Unsupported(Exception):  # noqa: N818 (control flow inside this file)
+    """An encoding has no form for a term."""
+
+
+class Encoding:
+    """What the two encodings share: variables with ranges, truth terms, definitions of digits."""
+
+    logic = ""
+
+    def __init__(self, variables: Sequence[Variable], ranges: Mapping[str, Interval]) -> None:
+        self.context = context()
+        self.variables = {v.name: v for v in variables}
+        self.ranges = ranges
+        self.definitions: list[z3.BoolRef] = []
+        self.truths: dict[Term, z3.BoolRef] = {}
+        self.known: dict[Term, Interval] = {}
+        self.fresh = 0
+
+    def bounds(self, term: Term) -> Interval:
+        """The interval of a term."""
+        if isinstance(term, int):
+            return int(term), int(term)
+        if term not in self.known:
+            self.known.update(all_bounds(term, self.ranges))
+        return self.known[term]
+
+    def name(self, stem: str) -> str:
+        """A name for a fresh variable."""
+        self.fresh += 1
+        return f"{stem}!{self.fresh}"
+
+    def truth(self, term: Term) -> z3.BoolRef:
+        """A truth term."""
+        import z3
+
+        if isinstance(term, int):
+            return z3.BoolVal(bool(term), self.context)
+        if term not in self.truths:
+            self.truths[term] = self._truth(term)
+        return self.truths[term]
+
+    def _truth(self, term: Expr) -> z3.BoolRef:
+        import z3
+
+        args: list[Term] = list(terms.children(term))
+        if term.op == "and":
+            return z3.And([self.truth(arg) for arg in args])
+        if term.op == "or":
+            return z3.Or([self.truth(arg) for arg in args])
+        if term.op == "not":
+            return z3.Not(self.truth(args[0]))
+        if term.op == "true_in":
+            values: tuple[bool, ...] = term.args[1]  # type: ignore[assignment]
+            return z3.Or([self.truth(terms.eq(args[0], k)) for k, value in enumerate(values) if value])
+        return self.compare(term.op, args[0], args[1])
+
+    def compare(self, op: str, a: Term, b: Term) -> z3.BoolRef:
+        """a == b, a < b or a <= b."""
+        raise NotImplementedError
+
+    def range_of(self, variable: Variable) -> z3.BoolRef:
+        """The declared range of a variable."""
+        raise NotImplementedError
+
+    def value(self, model: z3.ModelRef, variable: Variable) -> int:
+        """The value of a variable in a model."""
+        raise NotImplementedError
+
+    @staticmethod
+    def domain(variable: Variable) -> Term:
+        """The declared range of a variable as a term."""
+        own = var(variable.name)
+        if variable.values is not None:
+            return terms.disj(*(terms.eq(own, value) for value in variable.values))
+        parts: list[Term] = []
+        if variable.low is not None:
+            parts.append(terms.le(variable.low, own))
+        if variable.high is not None:
+            parts.append(terms.le(own, variable.high))
+        if variable.step != 1:
+            parts.append(terms.eq(terms.mod(own, variable.step), 0))
+        return terms.conj(*parts)
+
+
+class Integers(Encoding):
+    """Integers: quotients by constants are digits, products of variables are products."""
+
+    logic = "integers"
+
+    def __init__(self, variables: Sequence[Variable], ranges: Mapping[str, Interval]) -> None:
+        super().__init__(variables, ranges)
+        self.memo: dict[Term, z3.ArithRef] = {}
+        self.digits: dict[tuple[Term, int], tuple[z3.ArithRef, z3.ArithRef]] = {}
+
+    def compare(self, op: str, a: Term, b: Term) -> z3.BoolRef:
+        """The comparison of integers."""
+        left, right = self.integer(a), self.integer(b)
+        return left == right if op == "==" else left < right if op == "<" else left <= right  # type: ignore[return-value]
+
+    def range_of(self, variable: Variable) -> z3.BoolRef:
+        """The declared range."""
+        return self.truth(self.domain(variable))
+
+    def value(self, model: z3.ModelRef, variable: Variable) -> int:
+        """The value in a model, the completion's where it is free."""
+        return int(model.eval(self.integer(var(variable.name)), model_completion=True).as_long())  # type: ignore[attr-defined]
+
+    def integer(self, term: Term) -> z3.ArithRef:
+        """An integer term."""
+        import z3
+
+        if isinstance(term, int):
+            return z3.IntVal(int(term), self.context)
+        if term not in self.memo:
+            self.memo[term] = self._integer(term)
+        return self.memo[term]
+
+    def _integer(self, term: Expr) -> z3.ArithRef:
+        import z3
+
+        op = term.op
+        if op == "var":
+            return self._variable(str(term.args[0]))
+        args: list[Term] = list(terms.children(term))
+        if op == "+":
+            return z3.Sum([self.integer(arg) for arg in args])
+        if op == "select":
+            return z3.If(self.truth(args[0]), self.integer(args[1]), self.integer(args[2]))
+        if op == "table":
+            return self._table(args[0], term.args[1])  # type: ignore[arg-type]
+        a, b = args
+        if op == "-":
+            return self.integer(a) - self.integer(b)
+        if op == "*":
+            return self.integer(a) * self.integer(b)
+        if op in {"min", "max"}:
+            first = terms.le(a, b) if op == "min" else terms.le(b, a)
+            return z3.If(self.truth(first), self.integer(a), self.integer(b))
+        return self._divided(op, a, b)
+
+    def _variable(self, name: str) -> z3.ArithRef:
+        import z3
+
+        step = self.variables[name].step if name in self.variables else 1
+        own = z3.Int(name, self.context)
+        return own if step == 1 else step * own
+
+    def _table(self, index: Term, values: tuple[int, ...]) -> z3.ArithRef:
+        import z3
+
+        result = z3.IntVal(values[-1], self.context)
+        for k in range(len(values) - 2, -1, -1):
+            result = z3.If(self.truth(terms.eq(index, k)), z3.IntVal(values[k], self.context), result)
+        return result  # type: ignore[return-value]
+
+    def _divided(self, op: str, a: Term, b: Term) -> z3.ArithRef:
+        import z3
+
+        if op in {"<<", ">>"}:
+            if not isinstance(b, int) or not 0 <= b <= terms.MAX_SHIFT:
+                raise Unsupported(f"a shift by {b}")
+            return self.integer(a) * (1 << b) if op == "<<" else self.digit(a, 1 << b)[0]
+        if op == "&" and isinstance(b, int) and b >= 0 and b & (b + 1) == 0:
+            return self.digit(a, b + 1)[1]
+        if op in BIT_OPS:
+            raise Unsupported(f"the bit operation {op}")
+        if op in {"tdiv", "tmod"}:
+            size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
+            inner = self._divided("//" if op == "tdiv" else "%", size, b)
+            return z3.If(self.truth(terms.lt(a, 0)), -inner, inner)  # type: ignore[return-value]
+        if isinstance(b, int):
+            if b <= 0:
+                raise Unsupported(f"a division by {b}")
+            return self.digit(a, b)[0 if op == "//" else 1]
+        left, right = self.integer(a), self.integer(b)  # z3 floors for positive divisors; index.range asks that they are
+        return left / right if op == "//" else left % right  # type: ignore[return-value]
+
+    def digit(self, term: Term, radix: int) -> tuple[z3.ArithRef, z3.ArithRef]:
+        """(term div radix, term mod radix), both floored."""
+        import z3
+
+        key = (term, radix)
+        if key not in self.digits:
+            quotient, remainder = z3.Int(self.name("q"), self.context), z3.Int(self.name("r"), self.context)
+            self.definitions.append(z3.And(self.integer(term) == radix * quotient + remainder, remainder >= 0, remainder < radix))
+            self.digits[key] = (quotient, remainder)
+        return self.digits[key]
+
+
+class BitVectors(Encoding):
+    """Sliced bit-vectors: `low(term, k)` is the term modulo 2^k; comparisons use the width at which nothing wraps."""
+
+    logic = "bit-vectors"
+    WIDEST = 400
+
+    def __init__(self, variables: Sequence[Variable], ranges: Mapping[str, Interval]) -> None:
+        super().__init__(variables, ranges)
+        self.memo: dict[tuple[Term, int], z3.BitVecRef] = {}
+        self.digits: dict[tuple[Term, int], tuple[z3.BitVecRef, z3.BitVecRef]] = {}
+
+    def width(self, *bounds: Interval) -> int:
+        """The bits of a signed number that can be any value of the intervals."""
+        needed = max(max(low, high, -low - 1, -high - 1, 0).bit_length() for low, high in bounds) + 1
+        if needed > self.WIDEST:
+            raise Unsupported(f"{needed} bits")
+        return needed
+
+    def compare(self, op: str, a: Term, b: Term) -> z3.BoolRef:
+        """The comparison at a width that holds both."""
+        k = self.width(self.bounds(a), self.bounds(b))
+        left, right = self.low(a, k), self.low(b, k)
+        return left == right if op == "==" else left < right if op == "<" else left <= right  # type: ignore[return-value]
+
+    def range_of(self, variable: Variable) -> z3.BoolRef:
+        """The declared range, and the sign extension of the variable's own width."""
+        return self.truth(self.domain(variable))
+
+    def value(self, model: z3.ModelRef, variable: Variable) -> int:
+        """The signed value in a model."""
+        return int(model.eval(self._variable(variable.name), model_completion=True).as_signed_long())  # type: ignore[attr-defined]
+
+    def _variable(self, name: str) -> z3.BitVecRef:
+        import z3
+
+        return z3.BitVec(name, self.width(self.ranges[name]), self.context)
+
+    def low(self, term: Term, k: int) -> z3.BitVecRef:
+        """The term modulo 2^k, k bits wide."""
+        import z3
+
+        if isinstance(term, int):
+            return z3.BitVecVal(int(term) % (1 << k), k, self.context)
+        key = (term, k)
+        if key not in self.memo:
+            self.memo[key] = self._low(term, k)
+        return self.memo[key]
+
+    def resized(self, vector: z3.BitVecRef, k: int) -> z3.BitVecRef:
+        """A signed vector at another width."""
+        import z3
+
+        size = vector.size()
+        return vector if size == k else z3.Extract(k - 1, 0, vector) if size > k else z3.SignExt(k - size, vector)  # type: ignore[return-value]
+
+    def _low(self, term: Expr, k: int) -> z3.BitVecRef:
+        import z3
+
+        op = term.op
+        if op == "var":
+            return self.resized(self._variable(str(term.args[0])), k)
+        args: list[Term] = list(terms.children(term))
+        if op == "+":
+            total = self.low(args[0], k)
+            for arg in args[1:]:
+                total = total + self.low(arg, k)
+            return total
+        if op == "select":
+            return z3.If(self.truth(args[0]), self.low(args[1], k), self.low(args[2], k))
+        if op == "table":
+            values: tuple[int, ...] = term.args[1]  # type: ignore[assignment]
+            result: z3.BitVecRef = self.low(values[-1], k)
+            for index in range(len(values) - 2, -1, -1):
+                result = z3.If(self.truth(terms.eq(args[0], index)), self.low(values[index], k), result)  # type: ignore[assignment]
+            return result
+        a, b = args
+        if op in {"-", "*", "^", "&", "|"}:
+            return self._ring(op, a, b, k)
+        if op in {"min", "max"}:
+            first = terms.le(a, b) if op == "min" else terms.le(b, a)
+            return z3.If(self.truth(first), self.low(a, k), self.low(b, k))
+        return self._divided(op, a, b, k)
+
+    def _ring(self, op: str, a: Term, b: Term, k: int) -> z3.BitVecRef:
+        """Operations whose low bits depend on low bits alone."""
+        import z3
+
+        if op == "*" and isinstance(a, int) and a > 0:
+            zeros = (a & -a).bit_length() - 1
+            if zeros >= k:
+                return self.low(0, k)
+            if zeros:
+                odd = terms.mul(a >> zeros, b)
+                return z3.Concat(self.low(odd, k - zeros), z3.BitVecVal(0, zeros, self.context))  # type: ignore[return-value]
+        if op == "*" and isinstance(a, Expr) and isinstance(b, Expr):
+            raise Unsupported("a product of two variables")
+        left, right = self.low(a, k), self.low(b, k)
+        table: dict[str, Callable[[], object]] = {
+            "-": lambda: left - right, "*": lambda: left * right, "^": lambda: left ^ right, "&": lambda: left & right, "|": lambda: left | right,
+        }
+        return table[op]()  # type: ignore[return-value]
+
+    def _divided(self, op: str, a: Term, b: Term, k: int) -> z3.BitVecRef:
+        import z3
+
+        if not isinstance(b, int) or b < (0 if op in {"<<", ">>"} else 1):
+            raise Unsupported(f"the divisor or shift amount {b}")
+        if op == "<<":
+            return self._ring("*", 1 << b, a, k) if b < k else self.low(0, k)
+        if op in {"tdiv", "tmod"}:
+            size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
+            inner = terms.floordiv(size, b) if op == "tdiv" else terms.mod(size, b)
+            return z3.If(self.truth(terms.lt(a, 0)), -self.low(inner, k), self.low(inner, k))  # type: ignore[return-value]
+        if op == ">>" or (b & (b - 1) == 0 and op == "//"):
+            shift = b if op == ">>" else b.bit_length() - 1
+            return z3.Extract(shift + k - 1, shift, self.low(a, shift + k))  # type: ignore[return-value]
+        if b & (b - 1) == 0:
+            bits = b.bit_length() - 1
+            if bits >= k:
+                return self.low(a, k)
+            return z3.ZeroExt(k - bits, self.low(a, bits)) if bits else self.low(0, k)  # type: ignore[return-value]
+        return self.resized(self.digit(a, b)[0 if op == "//" else 1], k)
+
+    def digit(self, term: Term, radix: int) -> tuple[z3.BitVecRef, z3.BitVecRef]:
+        """(term div radix, term mod radix) as signed vectors, at a width at which radix * quotient + remainder cannot wrap."""
+        import z3
+
+        key = (term, radix)
+        if key not in self.digits:
+            low, high = self.bounds(term)
+            k = self.width((low - radix, high + radix))
+            quotient, remainder = z3.BitVec(self.name("q"), k, self.context), z3.BitVec(self.name("r"), k, self.context)
+            first, last = (z3.BitVecVal(value, k, self.context) for value in (low // radix, high // radix))
+            number = z3.BitVecVal(radix, k, self.context)
+            self.definitions.append(z3.And(
+                self.low(term, k) == number * quotient + remainder, remainder >= 0, remainder < number, quotient >= first, quotient <= last))
+            self.digits[key] = (quotient, remainder)
+        return self.digits[key]
+
+
+def ranges_of(variables: Sequence[Variable]) -> dict[str, Interval]:
+    """The interval of each variable."""
+    found: dict[str, Interval] = {}
+    for v in variables:
+        if v.values is not None:
+            found[v.name] = min(v.values, default=0), max(v.values, default=0)
+        else:
+            found[v.name] = -HUGE if v.low is None else v.low, HUGE if v.high is None else v.high
+    return found
+
+
+def encodings(variables: Sequence[Variable], *parts: Term) -> list[type[Encoding]]:
+    """The encodings to try, the one that fits first."""
+    bits = any(isinstance(node, Expr) and node.op in BIT_OPS for part in parts for node in terms.subterms(part))
+    return [BitVectors, Integers] if bits else [Integers, BitVectors]
+
+
+class Query:
+    """Whether some values of the variables satisfy all parts; asked again with more constraints for least values."""
+
+    def __init__(self, made: type[Encoding], variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> None:
+        self.encoding = made(variables, ranges_of(variables))
+        self.solver = solver(rlimit)
+        self.variables = variables
+        constraints = [self.encoding.truth(part) for part in parts]
+        constraints += [self.encoding.range_of(v) for v in variables]
+        for constraint in (*constraints, *self.encoding.definitions):
+            self.solver.add(constraint)
+        self.sent = len(self.encoding.definitions)
+
+    def ask(self, *more: Term) -> dict[str, int] | None:
+        """The values of a model; None where there is none; Unsupported where z3 gives up."""
+        import z3
+
+        extra = [self.encoding.truth(part) for part in more]
+        for definition in self.encoding.definitions[self.sent :]:
+            self.solver.add(definition)
+        self.sent = len(self.encoding.definitions)
+        self.solver.push()
+        for constraint in extra:
+            self.solver.add(constraint)
+        answer = self.solver.check()
+        try:
+            if answer == z3.unknown:
+                raise Unsupported(f"z3 gave up: {self.solver.reason_unknown()}")
+            if answer == z3.unsat:
+                return None
+            model = self.solver.model()
+            return {v.name: self.encoding.value(model, v) for v in self.variables}
+        finally:
+            self.solver.pop()
+
+
+def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int = RLIMIT) -> tuple[dict[str, int] | None, str]:
+    """(values that satisfy all parts with the symbols least in their order, or None; the encoding). Unsupported where nobody knows."""
+    names = terms.variables(terms.conj(*parts))
+    used = [v for v in narrowed(tuple(variables), tuple(parts)) if v.name in names]
+    reasons: list[str] = []
+    for made in encodings(used, *parts):
+        try:
+            query = Query(made, used, parts, rlimit)
+            values = query.ask()
+            return (None if values is None else _least(query, values)), made.logic
+        except Unsupported as gap:
+            reasons.append(f"{made.logic}: {gap}")
+    raise Unsupported("; ".join(reasons))
+
+
+def _least(query: Query, values: dict[str, int]) -> dict[str, int]:
+    """The least values of the symbols, one after the other: by absolute value, the positive one first."""
+    fixed: list[Term] = []
+    for variable in query.variables:
+        if variable.role not in {"symbol", "base"}:
+            continue
+        own = var(variable.name)
+        values = _nearest(query, variable, values, fixed)
+        fixed.append(terms.eq(own, values[variable.name]))
+    return values
+
+
+def _nearest(query: Query, variable: Variable, values: dict[str, int], fixed: list[Term]) -> dict[str, int]:
+    own = var(variable.name)
+    low, high = 0, abs(values[variable.name])
+    while low < high:
+        middle = (low + high) // 2 if low else min(high - 1, max(0, high // 2))
+        found = _asked(query, *fixed, terms.le(-middle, own), terms.le(own, middle))
+        if found is None:
+            low = middle + 1
+        else:
+            values, high = found, abs(found[variable.name])
+    if values[variable.name] < 0:
+        found = _asked(query, *fixed, terms.eq(own, -values[variable.name]))
+        values = values if found is None else found
+    return values
+
+
+def _asked(query: Query, *more: Term) -> dict[str, int] | None:
+    """As `ask`; where z3 gives up on a smaller value, the larger one stays: it is a counterexample all the same."""
+    try:
+        return query.ask(*more)
+    except Unsupported:
+        return None
+
+
+def decide(obligation: Obligation, rlimit: int = RLIMIT) -> Outcome:
+    """Proves by refuting the negation; a failing obligation gets least symbols, the rest of the witness is enumerated by the caller."""
+    parts, _ = relevant(obligation.premise, obligation.goal)
+    try:
+        values, logic = satisfy(obligation.variables, (*parts, terms.negate(obligation.goal)), rlimit)
+    except Unsupported as gap:
+        return Outcome(holds=None, reason=f"the solver does not decide it ({gap})")
+    if values is None:
+        return Outcome(holds=True, reason=f"SMT, {logic}")
+    return Outcome(holds=False, witness=values, reason=f"SMT, {logic}")

@@ -1,0 +1,90 @@
+"""The tiers, cheap and exact first: structure, enumeration, SMT. Each answers exactly or abstains, and the outcome names the one that did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tilecheck.prove import enumeration
+from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """How obligations are decided.
+
+    index_range: the values of a symbol without bounds. limit: points that may be enumerated. rlimit: z3's resource limit for one query.
+    solver: whether SMT may be asked.
+    """
+
+    index_range: tuple[int, int]
+    limit: int = enumeration.MAX_POINTS
+    rlimit: int = 20_000_000
+    solver: bool = True
+
+    def bounded(self, variables: Sequence[Variable]) -> tuple[Variable, ...]:
+        """The variables with the range of the index type where they have no bound."""
+        low, high = self.index_range
+        return tuple(
+            v if v.values is not None else replace(v, low=low if v.low is None else v.low, high=high if v.high is None else v.high)
+            for v in variables
+        )
+
+    def decide(self, obligation: Obligation) -> Outcome:
+        """The outcome of an obligation; a witness gives every variable its least failing value."""
+        outcome = enumeration.decide(obligation, self.limit)
+        if outcome.holds is not None:
+            points = f", {outcome.points} points" if outcome.points else ""
+            return replace(outcome, reason=f"enumeration{points}" if points else "structure")
+        if not self.solver:
+            return outcome
+        from tilecheck.prove import smt
+
+        asked = replace(obligation, variables=self.bounded(obligation.variables))
+        found = smt.decide(asked, self.rlimit)
+        if found.holds is None:
+            return replace(found, reason=f"{outcome.reason}; {found.reason}")
+        return found if found.holds else self._completed(asked, found)
+
+    def solved(self, obligation: Obligation, reason: str) -> Outcome:
+        """The solver's answer alone, where enumeration abstained for `reason`; a witness has every variable of the obligation that matters."""
+        if not self.solver:
+            return Outcome(holds=None, reason=reason)
+        from tilecheck.prove import smt
+
+        found = smt.decide(replace(obligation, variables=self.bounded(obligation.variables)), self.rlimit)
+        return replace(found, reason=f"{reason}; {found.reason}") if found.holds is None else found
+
+    def _completed(self, obligation: Obligation, found: Outcome) -> Outcome:
+        """The witness of a solver with the rest of the variables least: enumerated once the symbols have their values."""
+        witness = dict(found.witness or {})
+        fixed = {v.name: witness[v.name] for v in obligation.variables if v.role in {"symbol", "base"} and v.name in witness}
+        others = tuple(v for v in obligation.variables if v.name not in fixed)
+        parts, rest = relevant(obligation.premise, obligation.goal)
+        smaller = Obligation(others, *(terms.substitute(t, fixed) for t in (terms.conj(*parts), obligation.goal)), lane=obligation.lane)
+        refined = enumeration.decide(smaller, self.limit)
+        if refined.holds is False and refined.witness is not None:
+            witness = {**witness, **refined.witness, **fixed}
+        missing = [v for v in obligation.variables if v.name not in fixed and v.role == "symbol"]
+        completed = self.least(missing, rest)
+        if completed is None or isinstance(completed, str):
+            return Outcome(holds=None, reason=completed or "no values satisfy the remaining facts")
+        return replace(found, witness={v.name: completed.get(v.name, witness.get(v.name, 0)) for v in obligation.variables})
+
+    def least(self, variables: Sequence[Variable], parts: Sequence[Term]) -> Mapping[str, int] | str | None:
+        """The least values that satisfy all parts, None where there are none, or why nobody knows."""
+        found = enumeration.least(variables, tuple(parts))
+        if not isinstance(found, str) or not self.solver:
+            return found
+        from tilecheck.prove import smt
+
+        try:
+            values, _ = smt.satisfy(self.bounded(variables), parts, self.rlimit)
+        except smt.Unsupported as gap:
+            return f"{found}; the solver does not decide it ({gap})"
+        if values is None:
+            return None
+        rest = {v.name: next(v.ordered(), 0) for v in self.bounded(variables) if v.name not in values}
+        return values | rest

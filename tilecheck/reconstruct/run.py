@@ -1,0 +1,168 @@
+"""Running a call on a GPU and comparing every register and byte with the predicted image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilecheck.call import Call
+from tilecheck.emit import EmissionError, emit_kernel_unchecked
+from tilecheck.emit.kernel import Kernel
+from tilecheck.errors import InputError
+from tilecheck.evaluate import Model
+from tilecheck.evaluate.predict import Image
+from tilecheck.reconstruct.arena import Arena, Bytes, Values, arena, room
+from tilecheck.reconstruct.assignment import least_assignment
+from tilecheck.reconstruct.device import Gpu, gpu
+from tilecheck.reconstruct.evidence import Json, now, ptx_sha256
+from tilecheck.reconstruct.image import Expected, expected
+from tilecheck.spec import BadSpelling, Contract, contract_hash, data, find_contract
+
+MOST_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One byte that came out otherwise than predicted: where, where its value should have come from, where it came from."""
+
+    place: str
+    expected: str
+    actual: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: expected {self.expected}, found {self.actual}"
+
+    def to_json(self) -> Json:
+        """The three texts."""
+        return {"place": self.place, "expected": self.expected, "actual": self.actual}
+
+
+@dataclass(frozen=True, slots=True)
+class Reconstruction:
+    """What a GPU says of a prediction. differences: the first ones, described; evidence: what to keep of the run."""
+
+    matches: bool
+    differences: tuple[Difference, ...]
+    evidence: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a GPU left of a kernel's arena, in each of the four runs."""
+
+    kernel: Kernel
+    arena: Arena
+    runs: Sequence[Bytes]
+    gpu: Gpu
+    values: Values
+    elected: int
+
+
+def contract_of(call: Call) -> Contract:
+    """The contract of a call that can be emitted."""
+    found = find_contract(call.opcode)
+    if found is None or isinstance(found, BadSpelling):
+        raise EmissionError(f"{call.opcode} cannot be reconstructed: no contract reads it")
+    return found
+
+
+def completed(call: Call, values: Values | None) -> dict[str, int | list[int]]:
+    """The given values, and the least assignment for the symbols without one; InputError for a value out of its range."""
+    given: dict[str, int | list[int]] = {}
+    declared = {symbol.name: symbol for symbol in call.symbols}
+    for name, value in (values or {}).items():
+        if name not in declared:
+            raise InputError(f"the call declares no symbol {name!r}")
+        given[name] = value if isinstance(value, int) else list(value)
+    if len(given) == len(declared):
+        return given
+    return {**least_assignment(call.substitute(**{name: value for name, value in given.items() if isinstance(value, int)})), **given}
+
+
+def observe(call: Call, values: Values | None = None, elected: int = 0, device: int = 0, *, contract: Contract | None = None) -> Observed:
+    """Runs a call (emitted by `contract`, its own by default) four times and keeps everything it left."""
+    if not 0 <= elected < 32:
+        raise InputError(f"elected is {elected}, expected a lane from 0 to 31")
+    machine = gpu(device)
+    kernel = emit_kernel_unchecked(call, machine.arch, contract=contract)
+    whole = completed(call, values)
+    place = arena(kernel, machine.memory(room(kernel, whole)), whole, elected)
+    return Observed(kernel, place, machine.runs(kernel, place), machine, whole, elected)
+
+
+def compared(observed: Observed, image: Image) -> tuple[tuple[Difference, ...], Json]:
+    """(the differences from an image, counts of what was compared)."""
+    x, y, z = observed.kernel.block
+    wanted = expected(observed.arena, image, observed.kernel.tensors, x * y * z)
+    wrong = wanted.wrong(observed.runs)
+    counts = _counts(observed.arena, wanted)
+    counts["different"] = int(wrong.size)
+    if not wrong.size:
+        return (), counts
+    found = observed.arena.places(observed.runs)
+    say = observed.arena.describe
+    shown = wrong[:MOST_SHOWN].tolist()
+    return tuple(Difference(say(k), _wanted(observed.arena, wanted, k), f"the value of {say(int(found[k]))}") for k in shown), counts
+
+
+def _wanted(place: Arena, wanted: Expected, k: int) -> str:
+    constant = int(wanted.constant[k])
+    return f"the constant {constant}" if constant >= 0 else f"the value of {place.describe(int(wanted.source[k]))}"
+
+
+def _counts(place: Arena, wanted: Expected) -> Json:
+    """Register slots and memory bytes compared, how many of each changed place, and how many are undefined."""
+    moved = (wanted.source != np.arange(place.bytes)) | (wanted.constant >= 0)
+    registers = memory = written = undefined = 0
+    for one in place.regions:
+        if one.role not in {"tensor", "after"}:
+            continue
+        here = slice(one.at, one.end)
+        skipped = wanted.undefined[here]
+        before = np.arange(one.at, one.end) if one.role == "tensor" else None
+        if before is None:
+            old = next(r for r in place.regions if r.role == "before" and r.name == one.name)
+            before = np.arange(old.at, old.end)
+        changed = (wanted.source[here] != before) | (wanted.constant[here] >= 0)
+        if one.slot_bytes:
+            registers += int((~skipped).sum()) // one.slot_bytes
+        else:
+            memory += int((~skipped).sum())
+        written += int((changed & ~skipped & moved[here]).sum())
+        undefined += int(skipped.sum())
+    return {"registers": registers, "memory_bytes": memory, "written_bytes": written, "undefined_bytes": undefined, "arena_bytes": place.bytes}
+
+
+def predicted(call: Call, values: Values, elected: int, contract: Mapping[str, Any] | None = None) -> Image:
+    """The image of the evaluator, from the contract as data and the call's document only."""
+    document = json.loads(json.dumps(call.to_json()))
+    source = data(contract_of(call)) if contract is None else contract
+    return Model(json.loads(json.dumps(source)), document).predict(values, elected)
+
+
+def reconstruct(call: Call, values: Values | None = None, elected: int = 0, device: int = 0, *, form: str = "") -> Reconstruction:
+    """Runs a call on GPU `device` and compares every register slot and byte of the launch with the predicted image.
+
+    The call should be proved; nothing here asks the prover. values: of symbols; the others take the least assignment. elected: e in 0..31,
+    the lane of each warp that elect.sync is taken to have chosen.
+    """
+    observed = observe(call, values, elected, device)
+    image = predicted(call, observed.values, elected)
+    differences, counts = compared(observed, image)
+    return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
+
+
+def evidence_of(call: Call, observed: Observed, counts: Json, *, form: str) -> Json:
+    """What to keep of one reconstruction."""
+    info, emission = observed.gpu.info, observed.kernel.emission
+    contract = contract_of(call)
+    return {
+        "form": form or call.id or call.opcode, "opcode": call.opcode, "contract": contract_hash(contract), "scope": call.scope,
+        "values": dict(observed.values), "elected": observed.elected, "matches": counts["different"] == 0, "compared": counts,
+        "instructions": len(emission.instructions), "ptx_sha256": ptx_sha256(emission.normalised), "arch": observed.kernel.arch,
+        "device": info.name, "compute_capability": info.compute_capability, "driver": info.driver, "cuda": info.cuda, "date": now(),
+    }
