@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tilecheck.errors import InputError
 from tilecheck.layout.axes import AXES
 from tilecheck.symbolic import terms
+from tilecheck.symbolic.from_sympy import from_sympy, is_sympy
 from tilecheck.symbolic.parse import FUNCTIONS, KEYWORDS, NAME, is_truth, parse
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -250,6 +251,8 @@ def as_term(value: object, *, truth: bool) -> Term:
     """A term from an int, a bool, a term or text; InputError where it is a condition and an integer was expected, or the reverse."""
     if isinstance(value, str):
         return parse(value, truth=truth)
+    if is_sympy(value):
+        value = from_sympy(value)
     if isinstance(value, int | Expr):
         if is_truth(value) != truth:
             wanted, got = ("a condition", "an integer") if truth else ("an integer", "a condition")
@@ -331,6 +334,8 @@ def _names(value: object) -> frozenset[str]:
 def _freeze(value: object) -> Value:
     if value is None or isinstance(value, bool | int | str | Expr):
         return value
+    if is_sympy(value):
+        return from_sympy(value)
     if isinstance(value, list | tuple):
         return tuple(_freeze(item) for item in value)  # type: ignore[reportUnknownVariableType]
     raise InputError(f"a parameter is a {type(value).__name__}, expected a number, a word, a term or a list")

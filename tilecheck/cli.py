@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -20,6 +21,8 @@ from tilecheck.report.commands import Request, SeveralErrors
 from tilecheck.report.items import BAD_INPUT, OK, CheckFailedError
 from tilecheck.report.options import add_options, options_from
 
+ABOUT = """Proves that a tensor view may legally be handed to a PTX tile instruction,
+or shows the smallest concrete reason why not."""
 EPILOG = """exit status:
   0  all proved (or all as expected, for claims and case files)
   1  something refuted (or not as expected)
@@ -81,7 +84,8 @@ def _run(arguments: list[str]) -> int:
     request = Request(operands, options, kernel=bool(given.get("kernel")), terminal=terminal)
     result = HANDLERS[command](request)
     sys.stderr.write(result.note)
-    _write(result.text, options.output)
+    if result.text is not None:
+        _write(result.text, options.output)
     return result.status
 
 
@@ -89,12 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     from tilecheck.version import version
 
     form = argparse.RawDescriptionHelpFormatter
-    about = "Proves that a tensor view may be handed to a PTX tile instruction, or shows the smallest reason why not."
-    parser = argparse.ArgumentParser(prog="tilecheck", description=about, epilog=EPILOG, formatter_class=form, allow_abbrev=False)
+    parser = argparse.ArgumentParser(prog="tilecheck", description=ABOUT, epilog=EPILOG, formatter_class=form, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"tilecheck {version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (operand, count, text) in COMMANDS.items():
-        about = text[0].upper() + text[1:] + "."
+        about = "\n".join(textwrap.wrap(text[0].upper() + text[1:] + ".", 78))
         one = commands.add_parser(name, help=text, description=about, epilog=EPILOG, formatter_class=form, allow_abbrev=False)
         if operand and count:
             one.add_argument("operand", metavar=operand, nargs=count)

@@ -34,3 +34,7 @@ class InputError(TilecheckError):
 
 class NotProvedError(TilecheckError):
     """An operation that needs a proved call was given one that is not."""
+
+
+class DisagreementError(TilecheckError):
+    """Two parts of tilecheck that must agree do not: a fault of tilecheck, with what reproduces it."""

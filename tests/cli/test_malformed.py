@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import jsonschema
+import malformed_documents as malformed
 import pytest
 
-import malformed_documents as malformed
 from tilecheck.cli import main
 from tilecheck.schema import schema
 
@@ -75,7 +75,9 @@ def test_a_wrong_type_or_key(path: malformed.Path, document: object, tmp_path: P
 
 
 @pytest.mark.parametrize(("name", "document"), [(entry[0], entry[2]) for entry in FITTING], ids=[entry[0] for entry in FITTING])
-def test_what_follows_the_schema_never_ends_in_a_traceback(name: str, document: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_follows_the_schema_never_ends_in_a_traceback(
+    name: str, document: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status = main(["check", str(written(tmp_path, document))])
     err = capsys.readouterr().err
     assert status in {0, 1, 2, 3}, name
@@ -131,14 +133,25 @@ def test_the_line_of_a_jsonl_file_is_named(tmp_path: Path, capsys: pytest.Captur
 
 
 WELL_FORMED = {
-    "no launch at warp scope": {"scope": "warp", "launch": None}, "empty symbols list is null": {"assume": None}, "id is missing": {"id": ""},
-    "unknown mnemonic": {"opcode": "frobnicate.b32"}, "illegal spelling": {"opcode": "ld.global.v3.b32"}, "arch of a family": {"arch": "sm_100f"},
-    "unknown parameter": {"parameters": {"colour": 7}}, "no operand": {"operands": []}, "one operand": {"operands": malformed.GOOD["operands"][:1]},
+    "no launch at warp scope": {"scope": "warp", "launch": None},
+    "empty symbols list is null": {"assume": None},
+    "id is missing": {"id": ""},
+    "unknown mnemonic": {"opcode": "frobnicate.b32"},
+    "illegal spelling": {"opcode": "ld.global.v3.b32"},
+    "arch of a family": {"arch": "sm_100f"},
+    "unknown parameter": {"parameters": {"colour": 7}},
+    "no operand": {"operands": []},
+    "one operand": {"operands": malformed.GOOD["operands"][:1]},
     "extent 2^63": {"operands": [malformed.GOOD["operands"][0], {"name": "A", "space": "global", "dtype": "float32", "shape": [1 << 63]}]},
     "scalar operands": {"operands": [{"name": "a", "value": 1}, {"name": "b", "value": "n"}]},
-    "contradictory facts": {"assume": ["n < 0"]}, "a guard that nobody passes": {"guard": False}, "blocks of three dimensions": {"launch": {"block": [4, 4, 4]}},
-    "unicode id": {"id": "größer \U0001f642"}, "lone surrogate in the id": {"id": "\ud800"}, "escape sequence in the id": {"id": "\u001b[31m"},
-    "markup in the id": {"id": "[bold]x[/bold]"}, "null in the id": {"id": "a\0b"},
+    "contradictory facts": {"assume": ["n < 0"]},
+    "a guard that nobody passes": {"guard": False},
+    "blocks of three dimensions": {"launch": {"block": [4, 4, 4]}},
+    "unicode id": {"id": "größer \U0001f642"},
+    "lone surrogate in the id": {"id": "\ud800"},
+    "escape sequence in the id": {"id": "\u001b[31m"},
+    "markup in the id": {"id": "[bold]x[/bold]"},
+    "null in the id": {"id": "a\0b"},
 }
 
 

@@ -160,9 +160,9 @@ def threads_form(name: str, opcode: str, *, block: list[int], memory: Json, regi
     return Form("memory", name, document(name, opcode, ordered(opcode, registers, memory), scope, launch=launch, **rest), values, elected)
 
 
-def tile(space: str, shape: list[int], layout: str, dtype: str = "bits32", align: int = 16, view: list[Json] | None = None) -> Json:
-    """The memory operand A."""
-    return {"name": "A", "space": space, "dtype": dtype, "shape": shape, "layout": layout, "align": align, **({"view": view} if view else {})}
+def tile(space: str, shape: list[int], layout: str, *, align: int = 16, view: list[Json] | None = None) -> Json:
+    """The memory operand A of 32-bit words."""
+    return {"name": "A", "space": space, "dtype": "bits32", "shape": shape, "layout": layout, "align": align, **({"view": view} if view else {})}
 
 
 def memory_scopes() -> Iterator[Form]:
@@ -279,6 +279,67 @@ def _predicates() -> Iterator[Form]:
                 yield Form("memory", name, document(name, op, operands, "warp", symbols=starts(vec), parameters=parameters), {"n": value})
 
 
+def memory_examples() -> Iterator[Form]:
+    """The worked examples of SPEC, dtype views, symbolic shapes, base residues, full shared memory, partial warps, large clusters."""
+    yield threads_form(
+        "SPEC: 64 threads, three 128-bit loads each", "ld.global.v4.b32", block=[64], scope="cta",
+        registers=register([2, 32, 3, 4], "S[(2,32,3,4):(1@warpid,1@laneid,8,2)]", "float32"),
+        memory={
+            "name": "A", "space": "global", "dtype": "float32", "shape": [2, 32, 3, 64], "align": 16, "base": {"mod": 32, "is": 16},
+            "view": [{"op": "slice", "begin": [0, 0, 0, "n"], "extent": [2, 32, 3, 4]}],
+        },
+        symbols=[{"name": "n", "min": 0, "max": 60, "multiple_of": 4}], values={"n": 20},
+    )
+    pattern: list[Json] = [{"op": "rearrange", "pattern": "i b j d -> j i (d b)", "sizes": {}}]
+    layout, dense = "S[(15,2,7,2):(4,1,60,2)]", "S[(15,2,7,2):(8,2,120,4)]"
+    for mnemonic in ("ld", "st"):
+        for strides in (layout, dense):
+            yield threads_form(
+                f"SPEC: {mnemonic} of 105 vectors, register strides {strides}", f"{mnemonic}.global.v4.b32", block=[1], scope="thread",
+                registers={**register([15, 2, 7, 2], strides, "float32"), "view": pattern},
+                memory={"name": "A", "space": "global", "dtype": "float32", "shape": [15, 2, 7, 2], "align": 16, "layout": layout, "view": pattern},
+            )
+        half: list[Json] = [{"op": "slice", "begin": ["r", 0, 0], "extent": [1, 32, 8]}, {"op": "view", "dtype": "uint32"},
+                            {"op": "reshape", "shape": [32, 4]}]
+        yield threads_form(
+            f"{mnemonic} of halves seen as words, symbolic rows and pitch", f"{mnemonic}.global.v4.u32", block=[32], scope="warp",
+            registers=register([32, 4], "S[(32,4):(1@laneid,1)]", "uint32"),
+            memory={
+                "name": "A", "space": "global", "dtype": "float16", "shape": ["rows", 32, 8], "align": 16,
+                "layout": "S[(rows,32,8):(pitch,8,1)]", "view": half,
+            },
+            symbols=[{"name": "rows", "min": 1, "max": 8}, {"name": "pitch", "min": 256, "max": 1024, "multiple_of": 8}, {"name": "r", "min": 0, "max": 7}],
+            assume=["r < rows"], values={"rows": 3, "pitch": 264, "r": 2},
+        )
+        yield threads_form(
+            f"{mnemonic} in 200000 bytes of shared memory", f"{mnemonic}.shared.v2.b64", block=[256], scope="cta",
+            registers=register([8, 32, 2], "S[(8,32,2):(1@warpid,1@laneid,2)]", "bits64"),
+            memory={
+                "name": "A", "space": "shared", "dtype": "bits64", "shape": [12500, 2], "align": 128, "layout": "S[(12500,2):(2,1)]",
+                "view": [{"op": "slice", "begin": ["n", 0], "extent": [256, 2]}, {"op": "reshape", "shape": [8, 32, 2]}],
+            },
+            symbols=[{"name": "n", "min": 0, "max": 12244}], values={"n": 12244},
+        )
+        yield threads_form(
+            f"{mnemonic} at thread scope, block 5x3x3", f"{mnemonic}.shared.b64", block=[5, 3, 3], scope="thread",
+            registers=register([1], "S[1:1] + 2", "bits64"),
+            memory={
+                "name": "A", "space": "shared", "dtype": "bits64", "shape": [96], "align": 8,
+                "view": [{"op": "slice", "begin": ["2 * (32 * warpid + laneid) + tx % 2"], "extent": [1]}],
+            },
+        )
+        yield threads_form(
+            f"{mnemonic} at cluster scope [4,2,2]", f"{mnemonic}.global.v4.b32", block=[32], cluster=[4, 2, 2], scope="cluster",
+            registers=register([2, 2, 4, 1, 32, 4], "S[(2,2,4,1,32,4):(1@cbz,1@cby,1@cbx,1@warpid,1@laneid,1)]", "bits32"),
+            memory=tile("global", [2, 2, 4, 1, 32, 4], "S[(2,2,4,1,32,4):(1024,512,128,0,4,1)]"),
+        )
+        yield threads_form(
+            f"{mnemonic} at thread scope in a cluster, start cbx * 256 + cby * 128 + 4 * laneid", f"{mnemonic}.global.v4.b32", block=[32], cluster=[2, 2],
+            scope="thread", registers=register([4], "S[4:1]", "bits32"),
+            memory=tile("global", [512], "S[512:1]", view=[{"op": "slice", "begin": ["cbx * 256 + cby * 128 + 4 * laneid"], "extent": [4]}]),
+        )
+
+
 def wide_forms() -> Iterator[Form]:
     """The 256-bit forms, which sm_90 does not have."""
     for text, vec, bits, dtype in ((".v8.b32", 8, 32, ""), (".v4.b64", 4, 64, ""), (".v8.f32", 8, 32, "float32"), (".v4.s64", 4, 64, "int64")):
@@ -295,6 +356,7 @@ def memory_forms() -> Iterator[Form]:
     yield from memory_qualifiers()
     yield from memory_scopes()
     yield from memory_guards()
+    yield from memory_examples()
 
 
 def matrix_bank(num: int, *, warps: str = "", separated: int = 1, repeat: int = 0) -> Json:
@@ -318,10 +380,18 @@ def matrix_forms() -> Iterator[Form]:
                 if num == 4:
                     yield from _matrix_scopes(f"{mnemonic}.sync.aligned.m8n8.x{num}{trans}.shared.b16", num)
     yield from _matrix_conditions()
+    interleaved: Json = {
+        "name": "SM", "space": "shared", "dtype": "uint32", "shape": [16, 4, 2], "align": 16, "layout": "S[(16,4,2):(8,1,128)]",
+        "view": [{"op": "rearrange", "pattern": "(r m) w k -> k m r w", "sizes": {"r": 8, "m": 2}}],
+    }
+    registers = register([2, 2, 8, 4], "S[(2,2,8,4):(8,2,4@laneid,1@laneid)]", "uint32", size_bytes=48)
+    op = "ldmatrix.sync.aligned.m8n8.x2.shared.b16"
+    yield _matrix("SPEC: ldmatrix of interleaved rows into separated registers", op, registers, interleaved, "warp")
 
 
-def _matrix(name: str, op: str, registers: Json, memory: Json, scope: str, values: Mapping[str, int | list[int]] | None = None, **rest: object) -> Form:
-    return Form("matrix", name, document(name, op, ordered(op, registers, memory), scope, **rest), values or {})
+def _matrix(name: str, op: str, registers: Json, memory: Json, scope: str, **rest: object) -> Form:
+    values: Mapping[str, int | list[int]] = rest.pop("values", {})  # type: ignore[assignment]
+    return Form("matrix", name, document(name, op, ordered(op, registers, memory), scope, **rest), values)
 
 
 def _matrix_rows(op: str, num: int) -> Iterator[Form]:
@@ -346,7 +416,7 @@ def _matrix_rows(op: str, num: int) -> Iterator[Form]:
                      {"op": "rearrange", "pattern": "r (m w) -> m r w", "sizes": {"w": 4}}],
         }
         symbols = [{"name": "n", "min": 0, "max": 56, "multiple_of": 4}]
-        yield _matrix(f"{op}, {swizzle} of {dtype}", op, matrix_bank(num, separated=2), tile_, "warp", {"n": 12}, symbols=symbols)
+        yield _matrix(f"{op}, {swizzle} of {dtype}", op, matrix_bank(num, separated=2), tile_, "warp", values={"n": 12}, symbols=symbols)
 
 
 def _matrix_scopes(op: str, num: int) -> Iterator[Form]:
@@ -378,7 +448,7 @@ def _matrix_conditions() -> Iterator[Form]:
             }
             parameters: Json = {"pred": pred, **({"preserve_dst": True} if mnemonic == "ldmatrix" else {})}
             yield _matrix(
-                f"{op}, pred {pred}", op, matrix_bank(2, warps="2:1@warpid", separated=2), memory, "cta", {"n": 16}, launch={"block": [64]},
+                f"{op}, pred {pred}", op, matrix_bank(2, warps="2:1@warpid", separated=2), memory, "cta", values={"n": 16}, launch={"block": [64]},
                 symbols=[{"name": "n", "min": 0, "max": 56, "multiple_of": 8}], parameters=parameters,
             )
 

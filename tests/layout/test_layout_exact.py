@@ -128,10 +128,10 @@ def test_equal_means_the_same_places_for_every_index(seed: int) -> None:
     ],
 )
 def test_injectivity_of_known_layouts(layout: str, answer: bool | None) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     found = injective(P(layout))
     assert found is answer or (answer is None and found is not None and "n" not in layout)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ def test_injectivity_of_known_layouts(layout: str, answer: bool | None) -> None:
     ],
 )
 def test_equality_of_known_layouts(a: str, b: str, answer: bool | None) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert equal(P(a), P(b)) is answer
     assert equal(P(b), P(a)) is answer
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_equality_of_known_layouts(a: str, b: str, answer: bool | None) -> None:
     ],
 )
 def test_the_span_of_large_layouts_is_exact_and_quick(layout: str, answer: int) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert span(P(layout)) == answer
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
 
 
 def test_a_symbolic_span_is_a_term_and_rounds_up_under_a_swizzle() -> None:

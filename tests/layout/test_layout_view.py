@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilecheck.errors import InputError
@@ -171,6 +171,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STEPS), st.sampled_from(["op", "begin", "extent", "order", "pattern", "sizes", "shape", "dtype"]), JSON)
 def test_any_json_gives_a_step_or_an_input_error(document: dict[str, object], key: str, value: object) -> None:
     try:
@@ -220,6 +221,7 @@ TERMS = st.recursive(
 VALUES = st.fixed_dictionaries({"n": st.integers(-9, 9), "k": st.integers(-9, 9), "s": st.integers(-9, 9)})
 
 
+@settings(deadline=None)
 @given(TERMS, TERMS, VALUES)
 def test_polynomials_agree_with_their_values(a: int | Expr, b: int | Expr, values: dict[str, int]) -> None:
     assert evaluate(difference(a, b), values) == evaluate(a, values) - evaluate(b, values)
@@ -230,6 +232,7 @@ def test_polynomials_agree_with_their_values(a: int | Expr, b: int | Expr, value
         assert evaluate(found, values) * evaluate(b, values) == evaluate(a, values)
 
 
+@settings(deadline=None)
 @given(TERMS, TERMS)
 def test_a_product_divides_by_its_factors(a: int | Expr, b: int | Expr) -> None:
     whole = a * b

@@ -63,9 +63,9 @@ def _decided(node: Expr, new: Callable[[Term], Term], intervals: Mapping[Term, I
 def _compared(op: str, args: list[Term], ends: list[Interval]) -> Term | None:
     """The result of a comparison, minimum, maximum or remainder that the intervals decide."""
     (a0, a1), (b0, b1) = ends
-    below, above = (a1 < b0, b1 < a0)
+    below, above = a1 < b0, a0 > b1
     if op == "%":
-        return args[0] if 0 <= a0 and a1 < b0 else None
+        return args[0] if a0 >= 0 and a1 < b0 else None
     if op == "min":
         return args[0] if a1 <= b0 else args[1] if b1 <= a0 else None
     if op == "max":
@@ -78,7 +78,7 @@ def _compared(op: str, args: list[Term], ends: list[Interval]) -> Term | None:
 
 
 def exact_quotient(term: Term, divisor: int) -> Term:
-    """term / divisor where the term is known to be a multiple; `divisor` is a power of two."""
+    """The quotient of a term that is known to be a multiple of `divisor`, a power of two."""
     found = _divided(term, divisor)
     return terms.shr(term, divisor.bit_length() - 1) if found is None else found
 
@@ -234,7 +234,7 @@ class Arithmetic:
         return self._op("cvt.u32.u64", self._register(b), kind="u")
 
     def _floor(self, op: str, a: Term, b: Term) -> str:
-        """a // b or a % b, rounded down for every sign."""
+        """The floor quotient or remainder of a and b, for every sign of both."""
         if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
             if op == "//":
                 return self._op("shr.s64", self._register(a), str(b.bit_length() - 1))
@@ -292,13 +292,15 @@ class Arithmetic:
             return result
         if term.op == "true_in":
             return self._member(args[0], term.args[1])  # type: ignore[arg-type]
-        name = {"==": "eq", "<": "lt", "<=": "le"}[term.op]
-        return self._op(f"setp.{name}.s64", self._register(args[0]), self._integer(args[1]), kind="p")
+        name, (a, b) = {"==": "eq", "<": "lt", "<=": "le"}[term.op], args
+        if isinstance(a, int):
+            name, a, b = {"eq": "eq", "lt": "gt", "le": "ge"}[name], b, a
+        return self._op(f"setp.{name}.s64", self._register(a), self._integer(b), kind="p")
 
     def _member(self, index: Term, values: tuple[bool, ...]) -> str:
         """Bit index % 64 of word index // 64."""
         words = tuple(sum(1 << k for k, value in enumerate(values[at : at + WORD]) if value) for at in range(0, len(values), WORD))
-        word = self._register(terms.table(terms.shr(index, 6), words) if len(words) > 1 else words[0])
+        word = self._register(terms.table(terms.shr(index, 6), words))
         shifted = self._op("shr.u64", word, self._amount(terms.bit_and(index, WORD - 1)))
         return self._op("setp.ne.s64", self._op("and.b64", shifted, "1"), "0", kind="p")
 

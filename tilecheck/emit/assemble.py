@@ -11,8 +11,10 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from tilecheck.errors import TilecheckError
 
@@ -38,8 +40,8 @@ def assemble(ptx: str, arch: str) -> Assembled:
 
 @cache
 def _assembler() -> Callable[[str, str], Assembled]:
-    if find_spec("nvidia") and find_spec("cuda") and find_spec("cuda.bindings") and _nvjitlink_loads():
-        return _with_nvjitlink
+    if (linker := _nvjitlink()) is not None:
+        return lambda ptx, arch: _with_nvjitlink(linker, ptx, arch)
     path = _ptxas()
     if path is not None:
         return lambda ptx, arch: _with_ptxas(path, ptx, arch)
@@ -49,18 +51,18 @@ def _assembler() -> Callable[[str, str], Assembled]:
     )
 
 
-def _nvjitlink_loads() -> bool:
+def _nvjitlink() -> Any:
+    """The module cuda.bindings.nvjitlink with its library loaded, or None."""
     try:
-        from cuda.bindings import nvjitlink
-
-        nvjitlink.version()
+        linker: Any = import_module("cuda.bindings.nvjitlink")
+        linker.version()
     except (ImportError, RuntimeError, OSError):
-        return False
-    return True
+        return None
+    return linker
 
 
 def _ptxas() -> str | None:
-    """ptxas of PyPI's nvidia-cuda-nvcc, else on the PATH."""
+    """The path of ptxas: PyPI's nvidia-cuda-nvcc, else on the PATH."""
     found = find_spec("nvidia")
     for place in (found.submodule_search_locations or []) if found else []:
         for path in sorted(Path(place).glob("*/bin/ptxas")):
@@ -68,9 +70,7 @@ def _ptxas() -> str | None:
     return shutil.which("ptxas")
 
 
-def _with_nvjitlink(ptx: str, arch: str) -> Assembled:
-    from cuda.bindings import nvjitlink
-
+def _with_nvjitlink(nvjitlink: Any, ptx: str, arch: str) -> Assembled:
     text = ptx.encode()
     handle = nvjitlink.create(1, [f"-arch={arch}"])
     try:
@@ -91,7 +91,7 @@ def _with_ptxas(path: str, ptx: str, arch: str) -> Assembled:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "tilecheck.ptx"), Path(folder, "tilecheck.cubin")
         source.write_text(ptx, encoding="utf-8")
-        done = subprocess.run([path, f"-arch={arch}", str(source), "-o", str(target)], capture_output=True, text=True, check=False)
+        done = subprocess.run([path, f"-arch={arch}", str(source), "-o", str(target)], capture_output=True, text=True, check=False)  # noqa: S603 (our own paths)
         log = (done.stdout + done.stderr).strip()
         ok = done.returncode == 0 and target.exists()
         return Assembled(ok=ok, log=log, cubin=target.read_bytes() if ok else b"", assembler="ptxas")

@@ -80,7 +80,8 @@ class Binding:
         for atom in product(*(range(extent) for extent in self.contract.suffix)):
             names = {axis.name: value for axis, value in zip(self.contract.atom, atom, strict=True)}
             position = terms.evaluate(spec.register, names)
-            bit = self._constant(operand, repeat, position, self._bit(operand, repeat, atom), spec, names)
+            lane = None if spec.lane is None else terms.evaluate(spec.lane, names)
+            bit = self._constant(self._bit(operand, repeat, atom), lane, f"operand {operand.label}: the slot of register {position} of repeat {list(repeat)}")
             slot, rest = divmod(bit, spec.bits)
             if rest or slot < 0:
                 raise EmissionError(f"operand {operand.label}: register {position} of repeat {list(repeat)} starts at bit {bit}, no whole {spec.bits}-bit slot")
@@ -91,19 +92,18 @@ class Binding:
                 )
         return tuple(found[position] for position in sorted(found))
 
-    def _constant(self, operand: Bound, repeat: tuple[int, ...], position: int, bit: Term, spec: Register, names: Mapping[str, int]) -> int:
-        """The one value of a bit offset; EmissionError names what it depends on."""
+    def _constant(self, bit: Term, lane: int | None, what: str) -> int:
+        """The one value of a bit offset in the lane (None: in all); EmissionError says what it depends on."""
         bit = simplified(bit, self.ranges)
         if isinstance(bit, int):
             return bit
         own = sorted(terms.variables(bit))
-        fixed: dict[str, Term] = {"laneid": terms.evaluate(spec.lane, names)} if spec.lane is not None else {}
-        values = self._values(terms.substitute(bit, fixed))
+        values = self._values(bit if lane is None else terms.substitute(bit, {"laneid": lane}))
         if values is not None and len(values) == 1:
             return next(iter(values))
-        what = ", ".join(f"the coordinate {name}" if name in self.run.ranges else f"the symbol {name}" for name in own)
+        on = ", ".join(f"the coordinate {name}" if name in self.run.ranges else f"the symbol {name}" for name in own)
         raise EmissionError(
-            f"operand {operand.label}: the slot of register {position} of repeat {list(repeat)} depends on {what}: "
+            f"{what} depends on {on}: "
             "registers have no run-time index, so a slot must be a compile-time constant, the same in every thread"
         )
 

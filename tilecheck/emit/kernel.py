@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from tilecheck.call import Call
 from tilecheck.emit.arithmetic import Arithmetic
 from tilecheck.emit.binding import Binding, Bound
 from tilecheck.emit.errors import EmissionError
@@ -168,7 +167,7 @@ class _Writer:
             self.a.write(f"mov.b64 %tc_elected, {register};")
 
     def _at(self, pointer: str, offset: Term) -> str:
-        """pointer + offset as a register."""
+        """A register that holds pointer + offset."""
         self.a.inputs[f"@{pointer}"] = pointer
         return self.a.register(terms.add(var(f"@{pointer}"), offset))
 
@@ -251,8 +250,8 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
     writer = _Writer(binding, registers, parameters)
     writer.prologue()
     declared, guard = writer.guard()
-    block = (*call.launch.block, 1, 1)[:3]
-    cluster = (*call.launch.cluster, 1, 1)[:3] if call.launch.cluster else None
+    block = _three(call.launch.block)
+    cluster = _three(call.launch.cluster) if call.launch.cluster else None
     shared = sum(one.bytes for one in parameters if isinstance(one, StagedTensor) and one.space == "shared")
     if shared > SHARED_LIMIT:
         raise EmissionError(f"{shared} bytes of shared memory, more than the {SHARED_LIMIT} of a CTA")
@@ -266,6 +265,11 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
         emission.ptx, *(["TC_DONE:"] if guard else []), *writer.after, "ret;", "}", "",
     ]
     return Kernel("\n".join(lines), NAME, emission.arch, parameters, writer.shared_bytes, block, cluster, emission, {o.label: o.tensor for o in binding.operands})
+
+
+def _three(extents: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = (*extents, 1, 1)[:3]
+    return x, y, z
 
 
 def _declarations(emission: Emission, registers: Registers) -> list[str]:
@@ -287,6 +291,6 @@ def version(arch: str, opcode: str = "") -> str:
     """The PTX ISA version of a module: the lowest that knows the architecture and the form, at least 8.3."""
     number, kind = arch_rank(arch)
     found = next(text for least, text in reversed(VERSIONS) if number >= least)
-    wide = ".v8." in opcode or ".v4." in opcode and opcode.endswith("64") or kind == 1
+    wide = ".v8." in opcode or (".v4." in opcode and opcode.endswith("64")) or kind == 1
     return max(found, "8.8") if wide else found
 

@@ -105,11 +105,9 @@ def span_term(operand: Bound) -> Term:
     """1 + the largest offset on `m` that the declared layout reaches, in elements, rounded up to the block of its largest swizzle."""
     layout = operand.view.tensor.layout
     tile = base_tile(layout)
-    parts: list[Term] = [value for name, value in tile.offset if name == "m"]
-    for one in (*tile.shard, *tile.replica):
-        if one.axis == "m":
-            parts.append(terms.maximum(0, terms.mul(terms.sub(one.extent, 1), one.stride)))
-    span = terms.add(1, *parts)
+    offsets = [value for name, value in tile.offset if name == "m"]
+    reach = [terms.maximum(0, terms.mul(terms.sub(one.extent, 1), one.stride)) for one in (*tile.shard, *tile.replica) if one.axis == "m"]
+    span = terms.add(1, *offsets, *reach)
     for one in swizzles(layout):
         block = one.per_element + one.atom_len + one.swizzle_len
         span = terms.shl(terms.shr(terms.add(span, (1 << block) - 1), block), block)
@@ -163,7 +161,7 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     pred = checked_condition(binding, binding.run.pred, "pred")
     extras = _extra_operands(binding)
     used = [*(simplified(a, binding.ranges) for issue in addresses for a in issue.values()), simplified(pred, binding.ranges), *extras.values()]
-    names = frozenset().union(*(terms.variables(term) for term in used)) if used else frozenset()
+    names = frozenset(name for term in used for name in terms.variables(term))
     coordinates(arithmetic, call.launch, names)
     prefix = "" if pred is True else f"@{arithmetic.predicate(pred)} "
     operands = {name: arithmetic.register(term) for name, term in extras.items()}

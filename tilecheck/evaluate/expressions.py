@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+ALLOWED = (
+    ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.Call,
+)
 FUNCTIONS = {"min", "max", "select", "tdiv", "tmod"}
 TRUTHS = {"true": True, "false": False}
 MAX_SHIFT = 4096
@@ -58,8 +61,12 @@ class Expression:
             self.node = ast.parse(f"({plain}\n)", mode="eval").body
         except (SyntaxError, RecursionError, MemoryError) as error:
             raise ValueError(f"{source!r} is no expression") from error
-        called = {id(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call)}
-        names = {node.id for node in ast.walk(self.node) if isinstance(node, ast.Name) and id(node) not in called}
+        nodes = list(ast.walk(self.node))
+        for node in nodes:
+            if not isinstance(node, ALLOWED):
+                raise ValueError(f"{source!r} is no expression: it has a {type(node).__name__}")
+        called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
         self.names = frozenset(names - set(TRUTHS))
         if not self.names:
             try:

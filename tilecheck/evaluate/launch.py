@@ -101,7 +101,7 @@ class Launch:
             return ()
         axes = [len(set(axis)) for axis in zip(*(self.cta_axes(cta) for cta, _ in active), strict=True)]
         ctas = tuple(reversed(axes[: self.cluster_axes])) if self.scope == "cluster" else ()
-        warps = (len({warp for _, warp in active}),) if self.scope != "warp" else ()
+        warps = {"warp": (), "warpgroup": (4,)}.get(self.scope, (len({warp for _, warp in active}),))
         lanes = () if self.collective else (len({lane for lanes in active.values() for lane in lanes}),)
         return (*ctas, *warps, *lanes)
 

@@ -189,17 +189,34 @@ def align(shape: Sequence[int], factors: Sequence[int]) -> list[tuple[list[int],
 def parse_layout(text: str) -> Layout:
     """The layout that a text writes."""
     rest, swizzles = text.strip(), list[Swizzle]()
-    while match := re.match(r"Swizzle\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(inner|outer)\s*)?\)\s*o\s+", rest):
+    while match := re.match(r"Swizzle\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(inner|outer)\s*)?\)\s*o\s*", rest):
         swizzles.append(Swizzle(int(match[1]), int(match[2]), int(match[3]), match[4] == "outer"))
         rest = rest[match.end():]
     shards, replicas, offsets = list[Factor](), list[Factor](), list[tuple[Expression, str]]()
-    for part in split(rest, "+"):
+    for sign, part in summands(rest):
         body = re.fullmatch(r"([SR])\s*\[(.*)\]", part.strip(), re.DOTALL)
-        if body is None:
-            offsets.append(_on_axis(part))
+        if body is None or sign == "-":
+            offsets.append(_on_axis(part if sign == "+" else f"-({_closed(part)}"))
         else:
             (shards if body[1] == "S" else replicas).extend(_factors(body[2]))
     return Layout(tuple(shards), tuple(replicas), tuple(offsets), tuple(reversed(swizzles)))
+
+
+def summands(text: str) -> list[tuple[str, str]]:
+    """The terms of a sum with their signs: + and - outside all brackets, where they stand between two terms."""
+    found, depth, sign, start = list[tuple[str, str]](), 0, "+", 0
+    for position, character in enumerate(text):
+        depth += (character in OPENING) - (character in CLOSING)
+        before = text[start:position].strip()
+        if character in "+-" and depth == 0 and before and before[-1] not in "+-*/%&|^<>":
+            found.append((sign, text[start:position]))
+            sign, start = character, position + 1
+    return [*found, (sign, text[start:])]
+
+
+def _closed(part: str) -> str:
+    value, *axis = split(part, "@")
+    return f"{value})" + "".join(f"@{name}" for name in axis)
 
 
 def split(text: str, separator: str) -> list[str]:

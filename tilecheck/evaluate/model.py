@@ -262,7 +262,7 @@ class Model:
     def _first_of_operand(self, short: str, operand: Operand, budget: Budget) -> Point | None:
         names = set(self.case.activity_names) if short == "shape" else set(operand.view.declared_names) | set(operand.size_names)
         if short == "shape" and clauses.form(self.case, operand):
-            names = set()
+            names = set[str]()
         for scene in self._scenes(names):
             budget.spend()
             if self._operand_clause(short, scene, operand):

@@ -9,6 +9,7 @@ from typing import cast
 
 from tilecheck.errors import InputError
 from tilecheck.layout.axes import STORAGE, Offset, OffsetLike, OnAxis, as_offset, axis
+from tilecheck.symbolic.from_sympy import from_sympy, is_sympy
 from tilecheck.symbolic.terms import Expr, Term, bit_and, mul, shl, shr, xor
 
 MAX_FACTORS = 128
@@ -19,6 +20,8 @@ MAX_BITS = 256
 
 def as_term(value: object, what: str) -> Term:
     """`value` as an integer term (strings are parsed); the InputError says that `what` must be one."""
+    if is_sympy(value):
+        value = from_sympy(value)
     if isinstance(value, bool) or (isinstance(value, Expr) and value.is_truth):
         raise InputError(f"{what}: found a truth value, expected an integer")
     if isinstance(value, Expr):
@@ -72,6 +75,11 @@ class Spec:
     replica: tuple[Iter, ...] = ()
     offset: Offset = NOWHERE
 
+    def __post_init__(self) -> None:
+        count = len(self.shard) + len(self.replica)
+        if count > MAX_FACTORS:
+            raise InputError(f"found a layout of {count} factors, expected at most {MAX_FACTORS}")
+
     def __add__(self, other: Spec | OffsetLike) -> Spec:
         if isinstance(other, Spec):
             return Spec(self.shard + other.shard, self.replica + other.replica, self.offset + other.offset)
@@ -99,15 +107,13 @@ class TileLayout:
         self, shard: Spec | Iterable[Iter] = (), replica: Iterable[Iter] = (), offset: Mapping[str, Term] | Iterable[tuple[str, Term]] = ()
     ) -> None:
         spec = shard if isinstance(shard, Spec) else Spec(tuple(shard))
-        replicas = spec.replica + tuple(replica)
-        if len(spec.shard) + len(replicas) > MAX_FACTORS:
-            raise InputError(f"found a layout of {len(spec.shard) + len(replicas)} factors, expected at most {MAX_FACTORS}")
+        spec = Spec(spec.shard, spec.replica + tuple(replica), spec.offset)
         pairs: Iterable[tuple[str, Term]] = cast("Mapping[str, Term]", offset).items() if isinstance(offset, Mapping) else offset
         total = spec.offset
         for name, value in pairs:
             total += OnAxis(as_term(value, "an offset"), axis(name).name)
         object.__setattr__(self, "shard", spec.shard)
-        object.__setattr__(self, "replica", replicas)
+        object.__setattr__(self, "replica", spec.replica)
         object.__setattr__(self, "offset", total.terms)
 
     def __repr__(self) -> str:

@@ -36,7 +36,10 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
     if isinstance(grid, str):
         found = tiers.solved(hull_obligation(problem, activity), grid)
         return found if found.holds is not False else replace(participation(fixed(problem, found.witness or {}), tiers), reason=found.reason)
-    return _judge(problem, grid, activity)
+    outcome = _judge(problem, grid, activity)
+    if scope != "warp" or problem.collective:
+        tiers.compared(outcome, hull_obligation(problem, activity))
+    return outcome
 
 
 def hull_obligation(problem: Problem, activity: Term) -> Obligation:
@@ -227,6 +230,7 @@ def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
     flat_active = active.transpose(*kept, *axes).reshape(flat_values.shape)
     first = np.take_along_axis(flat_values, np.argmax(flat_active, axis=-1)[..., None], axis=-1)
     flat_bad = np.logical_and(flat_active, flat_values != first)
+    tiers.compared(Outcome(holds=not flat_bad.any()), uniform_obligation(problem, term))
     if not flat_bad.any():
         return Outcome(holds=True, points=grid.points)
     bad = flat_bad.reshape(*(grid.shape[k] for k in kept), *(grid.shape[k] for k in axes)).transpose(np.argsort([*kept, *axes]))

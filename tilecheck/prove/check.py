@@ -2,38 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.errors import DisagreementError
 from tilecheck.prove import clauses as build
 from tilecheck.prove.clauses import Clause, Finding
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, base_residues, prepare
 from tilecheck.prove.race import hazards
-from tilecheck.prove.replay import counterexample
-from tilecheck.prove.tiers import Tiers
+from tilecheck.prove.replay import counterexample, model_of
+from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
 from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
 
 
-def check(call: Call) -> Verdict:
-    """The verdict on a call: every clause of its contract, each failing one with its least counterexample."""
+EVALUATED = 500_000
+"""Points that the evaluator looks at in an audit of one call."""
+
+
+def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
+    """The verdict on a call: every clause of its contract, each failing one with its least counterexample.
+
+    audit: every clause is proved again by SMT, and the call by the evaluator's brute force where it can enumerate; DisagreementError where they differ.
+    rlimit: z3's resource limit for one query.
+    """
     contract = find_contract(call.opcode)
     if contract is None:
         mnemonic = mnemonic_of(call.opcode)
         return Verdict(call.id, call.opcode, ERROR, None, None, (), reason=f"no contract knows the mnemonic {mnemonic}")
     if isinstance(contract, BadSpelling):
         return Verdict(call.id, call.opcode, REFUTED, None, None, (_bad_spelling(call, contract),))
-    return _Checker(call, contract).verdict()
+    verdict = _Checker(call, contract, Tiers(INDEX_DTYPES[call.index_dtype], rlimit=rlimit, audit=audit)).verdict()
+    if audit:
+        _compare(call, contract, verdict)
+    return verdict
 
 
-def check_many(calls: Iterable[Call]) -> list[Verdict]:
+def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> list[Verdict]:
     """The verdicts on many calls, in order."""
-    return [check(call) for call in calls]
+    return [check(call, audit=audit, rlimit=rlimit) for call in calls]
+
+
+def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
+    """The evaluator's brute force says the same; clauses that only the prover decides (opcode, space.explicit) aside."""
+    answer = model_of(call, contract).check(EVALUATED)
+    mine = {c.id for c in verdict.failing} - {"opcode", "space.explicit"}
+    status = verdict.status if mine or verdict.status != REFUTED else PROVED
+    if answer.status == "too-large" or UNPROVED in {c.status for c in verdict.clauses}:
+        return
+    hazards = {h.id for h in verdict.hazards}
+    if status != answer.status or mine != set(answer.failures) or (status == PROVED and verdict.status == PROVED and hazards != set(answer.hazards)):
+        raise DisagreementError(
+            f"internal error, please report: the prover says {verdict.status} by {sorted(mine)} with {sorted(hazards)}, the evaluator {answer.status} by "
+            f"{sorted(answer.failures)} with {sorted(answer.hazards)}; call: {json.dumps(call.to_json())}"
+        )
 
 
 def _bad_spelling(call: Call, bad: BadSpelling) -> ClauseResult:
@@ -48,10 +76,10 @@ def _bad_spelling(call: Call, bad: BadSpelling) -> ClauseResult:
 class _Checker:
     call: Call
     contract: Contract
+    tiers: Tiers
 
     def __post_init__(self) -> None:
         self.results: list[ClauseResult] = []
-        self.tiers = Tiers(INDEX_DTYPES[self.call.index_dtype])
         self.arch_floor = self.contract.arch
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()

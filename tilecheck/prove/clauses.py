@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilecheck.call import INDEX_DTYPES, Call, Scalar, Value
 from tilecheck.layout.axes import THREAD_AXES
 from tilecheck.layout.span import span
+from tilecheck.layout.steps import Slice
 from tilecheck.layout.trace import RetypeCheck
 from tilecheck.prove import active
 from tilecheck.prove.obligation import Obligation, Outcome, Variable
@@ -353,7 +354,9 @@ def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
     statement = f"no index of {side.name} leaves {problem.call.index_dtype} ({low} to {high})"
     yield Clause(name, statement, NOTHING)
     variables = (*problem.symbols, *problem.thread_variables())
-    for written in dict.fromkeys(t for t in side.view.terms() if isinstance(t, Expr) or not low <= t <= high):
+    begins = [begin for step in side.view.steps if isinstance(step, Slice) for begin in step.begin]
+    written_terms = [*begins, *(t for t in side.view.terms() if isinstance(t, Expr))]
+    for written in dict.fromkeys(t for t in written_terms if isinstance(t, Expr) or not low <= t <= high):
         raw = terms.replace(written, hardware_terms(problem.call.launch))
         goal = in_range(raw, low, high, _ranges(problem))
         yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(written),))

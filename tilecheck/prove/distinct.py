@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Outcome:
     """For each thread: no two (repeat, atom) elements share a slot; the witness is the later one of the least pair."""
+    outcome, pair = _distinct(problem, side, repeats, tiers)
+    tiers.compared(outcome, pair)
+    return outcome
+
+
+def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Outcome, Obligation]:
     import numpy as np
 
     assert isinstance(side.spec, Register)
@@ -29,12 +35,15 @@ def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tier
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
     parts, rest = relevant(problem.active, terms.eq(slot, 0))
     used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
+    pair = _pair(problem, [*outer, *inner], inner, slot, lane)
     grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, MAX_POINTS)
     if isinstance(grid, str):
-        found = tiers.solved(_pair(problem, [*outer, *inner], inner, slot, lane), grid)
-        return found if found.holds is not False else replace(distinct(fixed(problem, found.witness or {}), side, repeats, tiers), reason=found.reason)
+        found = tiers.solved(pair, grid)
+        if found.holds is False:
+            found = replace(_distinct(fixed(problem, found.witness or {}), side, repeats, tiers)[0], reason=found.reason)
+        return found, pair
     if not grid.points:
-        return Outcome(holds=True)
+        return Outcome(holds=True), pair
     lead = len(grid.variables) - len(inner)
     count = int(np.prod([len(v) for v in grid.values[lead:]], dtype=np.int64)) if inner else 1
     slots = np.broadcast_to(grid.array(slot), grid.shape).reshape(-1, count)
@@ -46,8 +55,8 @@ def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tier
         found = _collision(slots[row].tolist(), None if owners is None else owners[row].tolist())
         if found is not None:
             index = np.unravel_index(row * count + found, grid.shape)
-            return _refuted(grid, grid.at(tuple(int(i) for i in index)), [*outer, *inner], rest, tiers)
-    return Outcome(holds=True, points=grid.points)
+            return _refuted(grid, grid.at(tuple(int(i) for i in index)), [*outer, *inner], rest, tiers), pair
+    return Outcome(holds=True, points=grid.points), pair
 
 
 def _pair(problem: Problem, variables: list[Variable], inner: list[Variable], slot: Term, lane: Term | None) -> Obligation:
@@ -75,6 +84,8 @@ def _collision(slots: list[int], owners: list[int] | None) -> int | None:
 
 def _refuted(grid: Grid, witness: dict[str, int], variables: list[Variable], rest: tuple[Term, ...], tiers: Tiers) -> Outcome:
     others = tiers.least([v for v in variables if v.name not in witness], rest)
-    if others is None or isinstance(others, str):
-        return Outcome(holds=None, points=grid.points, reason=others or "no values satisfy the remaining facts")
+    if others is None:
+        return Outcome(holds=True, points=grid.points)
+    if isinstance(others, str):
+        return Outcome(holds=None, points=grid.points, reason=others)
     return Outcome(holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in variables})

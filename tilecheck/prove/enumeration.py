@@ -205,8 +205,10 @@ def decide(obligation: Obligation, limit: int = MAX_POINTS) -> Outcome:
     index = least_index(grid, failing, obligation.lane)
     witness = grid.at(index)
     others = least(tuple(v for v in obligation.variables if v.name not in witness), rest)
-    if others is None or isinstance(others, str):
-        return Outcome(holds=None, points=grid.points, reason=others or "no values satisfy the remaining facts")
+    if others is None:
+        return Outcome(holds=True, points=grid.points)
+    if isinstance(others, str):
+        return Outcome(holds=None, points=grid.points, reason=others)
     return Outcome(holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in obligation.variables})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from tilecheck.call import Call
-from tilecheck.errors import TilecheckError
+from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import Model, Point
 from tilecheck.prove.clauses import Clause
 from tilecheck.prove.obligation import Outcome
@@ -17,10 +17,6 @@ from tilecheck.scopes import CTA
 from tilecheck.spec import Contract, data
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED
-
-
-class Disagreement(TilecheckError):
-    """The prover and the evaluator disagree: a fault of tilecheck, with what reproduces it."""
 
 
 @lru_cache(maxsize=64)
@@ -85,11 +81,11 @@ def _at(clause: Clause, witness: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def counterexample(problem: Problem, clause: Clause, outcome: Outcome) -> Counterexample:
-    """The counterexample at the witness, its numbers read off by the evaluator; Disagreement when it sees no failure there."""
+    """The counterexample at the witness, its numbers read off by the evaluator; DisagreementError when it sees no failure there."""
     point = point_of(problem, clause, outcome.witness or {})
     seen = model_of(problem.call, problem.contract).observe(clause.id, point)
     if seen is None:
-        raise Disagreement(
+        raise DisagreementError(
             f"internal error, please report: the prover refutes {clause.id} at {point}, the evaluator sees nothing wrong there; "
             f"call: {json.dumps(problem.call.to_json())}"
         )

@@ -20,8 +20,6 @@ from tilecheck.symbolic.terms import Expr, Term, var
 if TYPE_CHECKING:
     import z3
 
-RLIMIT = 20_000_000
-"""z3's own measure of work, the same on every machine; about ten seconds."""
 BIT_OPS = frozenset({"^", "&", "|"})
 _local = threading.local()
 
@@ -428,7 +426,7 @@ class Query:
             self.solver.pop()
 
 
-def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int = RLIMIT) -> tuple[dict[str, int] | None, str]:
+def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> tuple[dict[str, int] | None, str]:
     """(values that satisfy all parts with the symbols least in their order, or None; the encoding). Unsupported where nobody knows."""
     names = terms.variables(terms.conj(*parts))
     used = [v for v in narrowed(tuple(variables), tuple(parts)) if v.name in names]
@@ -479,11 +477,14 @@ def _asked(query: Query, *more: Term) -> dict[str, int] | None:
         return None
 
 
-def decide(obligation: Obligation, rlimit: int = RLIMIT) -> Outcome:
+def decide(obligation: Obligation, rlimit: int) -> Outcome:
     """Proves by refuting the negation; a failing obligation gets least symbols, the rest of the witness is enumerated by the caller."""
-    parts, _ = relevant(obligation.premise, obligation.goal)
+    parts, rest = relevant(obligation.premise, obligation.goal)
     try:
         values, logic = satisfy(obligation.variables, (*parts, terms.negate(obligation.goal)), rlimit)
+        if values is not None and rest:
+            others, _ = satisfy(obligation.variables, rest, rlimit)
+            values = None if others is None else {**others, **values}
     except Unsupported as gap:
         return Outcome(holds=None, reason=f"the solver does not decide it ({gap})")
     if values is None:

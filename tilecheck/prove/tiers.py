@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilecheck.prove import enumeration
+from tilecheck.errors import DisagreementError
+from tilecheck.prove import enumeration, polynomial
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
+
+
+RLIMIT = 20_000_000
+"""z3's own measure of work for one query, the same on every machine; about ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +21,14 @@ class Tiers:
     """How obligations are decided.
 
     index_range: the values of a symbol without bounds. limit: points that may be enumerated. rlimit: z3's resource limit for one query.
-    solver: whether SMT may be asked.
+    solver: whether SMT may be asked. audit: whether every answer of another tier is asked of SMT too.
     """
 
     index_range: tuple[int, int]
     limit: int = enumeration.MAX_POINTS
-    rlimit: int = 20_000_000
+    rlimit: int = RLIMIT
     solver: bool = True
+    audit: bool = False
 
     def bounded(self, variables: Sequence[Variable]) -> tuple[Variable, ...]:
         """The variables with the range of the index type where they have no bound."""
@@ -36,8 +42,12 @@ class Tiers:
         """The outcome of an obligation; a witness gives every variable its least failing value."""
         outcome = enumeration.decide(obligation, self.limit)
         if outcome.holds is not None:
+            self.compared(outcome, obligation)
             points = f", {outcome.points} points" if outcome.points else ""
             return replace(outcome, reason=f"enumeration{points}" if points else "structure")
+        if polynomial.proves(obligation):
+            self.compared(Outcome(holds=True), obligation)
+            return Outcome(holds=True, reason="polynomial")
         if not self.solver:
             return outcome
         from tilecheck.prove import smt
@@ -57,6 +67,19 @@ class Tiers:
         found = smt.decide(replace(obligation, variables=self.bounded(obligation.variables)), self.rlimit)
         return replace(found, reason=f"{reason}; {found.reason}") if found.holds is None else found
 
+    def compared(self, outcome: Outcome, obligation: Obligation) -> None:
+        """In an audit: the solver's answer is the same, where it has one; DisagreementError otherwise."""
+        if not self.audit or outcome.holds is None:
+            return
+        from tilecheck.prove import smt
+
+        found = smt.decide(replace(obligation, variables=self.bounded(obligation.variables)), self.rlimit)
+        if found.holds is not None and found.holds != outcome.holds:
+            raise DisagreementError(
+                f"internal error, please report: a tier says {outcome.holds} (witness {outcome.witness}), SMT {found.holds} (witness {found.witness}) of "
+                f"{obligation.premise} => {obligation.goal}"
+            )
+
     def _completed(self, obligation: Obligation, found: Outcome) -> Outcome:
         """The witness of a solver with the rest of the variables least: enumerated once the symbols have their values."""
         witness = dict(found.witness or {})
@@ -69,8 +92,10 @@ class Tiers:
             witness = {**witness, **refined.witness, **fixed}
         missing = [v for v in obligation.variables if v.name not in fixed and v.role == "symbol"]
         completed = self.least(missing, rest)
-        if completed is None or isinstance(completed, str):
-            return Outcome(holds=None, reason=completed or "no values satisfy the remaining facts")
+        if completed is None:
+            return Outcome(holds=True, reason=found.reason)
+        if isinstance(completed, str):
+            return Outcome(holds=None, reason=completed)
         return replace(found, witness={v.name: completed.get(v.name, witness.get(v.name, 0)) for v in obligation.variables})
 
     def least(self, variables: Sequence[Variable], parts: Sequence[Term]) -> Mapping[str, int] | str | None:

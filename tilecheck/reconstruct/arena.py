@@ -6,7 +6,7 @@ value came from; no two bytes of an arena look the same in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ GAP = 256
 """Bytes between two regions: nobody writes them, and they are compared too."""
 ALIGN = 256
 MOST_BYTES = 1 << 30
-MASK = 0xFFFFFFFF
+MASK = (1 << 64) - 1
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
@@ -70,10 +70,14 @@ class Arena:
     def fill(self, run: int) -> Bytes:
         """The arena as run `run` begins: byte `run` of every place's mixed number."""
         found = shown(np.arange(self.bytes, dtype=np.uint32), run)
-        for at, values in self.fixed.items():
-            raw = np.array([value & ((1 << 64) - 1) for value in values], dtype=np.uint64).view(np.uint8)
+        for at, raw in self.fixed_bytes():
             found[at : at + raw.size] = raw
         return found
+
+    def fixed_bytes(self) -> Iterator[tuple[int, Bytes]]:
+        """The bytes that are no fill: where, and what stands there."""
+        for at, values in self.fixed.items():
+            yield at, np.array([value & MASK for value in values], dtype=np.uint64).view(np.uint8)
 
     def places(self, runs: Sequence[Bytes]) -> Numbers:
         """The place each byte's value came from, or -1 where four runs show no place of the arena."""
@@ -197,9 +201,9 @@ def spread(symbol: Varying, value: int | Sequence[int], kernel: Kernel) -> list[
     threads = x * y * z
     if isinstance(value, int):
         return [value] * symbol.threads
-    unit = {"cta": lambda k: k // threads, "warp": lambda k: k % threads // 32, "thread": lambda k: k % threads % 32}[symbol.varies]
-    wanted = [unit(k) for k in range(symbol.threads)]
+    each = {"cta": "CTA", "warp": "warp", "thread": "lane"}[symbol.varies]
+    numbers = [{"CTA": k // threads, "warp": k % threads // 32, "lane": k % threads % 32} for k in range(symbol.threads)]
+    wanted = [one[each] for one in numbers]
     if len(value) <= max(wanted):
-        each = {"cta": "CTA", "warp": "warp", "thread": "lane"}[symbol.varies]
         raise InputError(f"{symbol.symbol}: found {len(value)} values, expected {max(wanted) + 1}, one a {each}")
     return [value[k] for k in wanted]

@@ -28,13 +28,10 @@ def least_assignment(call: Call) -> dict[str, int]:
     if not call.symbols:
         return {}
     facts = [run.facts, *_implied(call)]
-    tries = 0
-    for values in _search(list(call.symbols), call, terms.conjuncts(terms.conj(*facts)), {}):
-        tries += 1
+    found = _search(list(call.symbols), call, terms.conjuncts(terms.conj(*facts)), {})
+    for values in islice(found, MOST_TRIES):
         if _executes(call, terms.conj(run.activity, run.pred), values):
             return values
-        if tries > MOST_TRIES:
-            break
     raise InputError("no values of the symbols satisfy all facts and pred, as far as they were tried; set them")
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -136,16 +137,12 @@ def gpu(number: int) -> Gpu:
 def _libraries() -> tuple[Any, Any]:
     """cuda.core (experimental in its older versions) and the driver bindings."""
     try:
-        from cuda.bindings import driver
+        driver: Any = import_module("cuda.bindings.driver")
+        core: Any = import_module("cuda.core")
+        if not hasattr(core, "Device"):
+            core = import_module("cuda.core.experimental")
     except ImportError:
         raise DeviceError("a GPU run needs cuda-core and cuda-bindings: pip install 'tilecheck[gpu]'") from None
-    try:
-        import cuda.core as core
-
-        if not hasattr(core, "Device"):
-            import cuda.core.experimental as core  # type: ignore[no-redef]
-    except ImportError:
-        raise DeviceError("a GPU run needs cuda-core: pip install 'tilecheck[gpu]'") from None
     return core, driver
 
 

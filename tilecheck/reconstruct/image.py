@@ -45,6 +45,8 @@ class _Writer:
         self.source = np.arange(arena.bytes, dtype=np.int64)
         self.constant = np.full(arena.bytes, -1, dtype=np.int16)
         self.undefined = np.zeros(arena.bytes, dtype=np.bool_)
+        for at, raw in arena.fixed_bytes():
+            self.constant[at : at + raw.size] = raw
         for region in arena.regions:
             if region.role == "after":
                 before = self.regions["before", region.name]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command came to: the text to write, the exit status, and text for stderr."""
+    """What a command came to: the text to write (None: nothing, no file either), the exit status, and text for stderr."""
 
-    text: str
+    text: str | None
     status: int = OK
     note: str = ""
 
@@ -124,7 +124,7 @@ def predict(request: Request) -> Result:
     """The image a proved call writes; exit status 1 and no image for any other."""
     outcome, refused = _proved(request)
     if refused is not None:
-        return Result("", FAILED, refused.note)
+        return Result(None, FAILED, refused.note)
     from tilecheck.evaluate import Model
     from tilecheck.spec import BadSpelling, data, find_contract
 
@@ -164,7 +164,8 @@ def reconstruct(request: Request) -> Result:
     found = run(call, values=_values(request, outcome), elected=options.elected)
     status = OK if found.matches else FAILED
     if options.format != "text":
-        document = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": [one.to_json() for one in found.differences]}
+        differences = [one.to_json() for one in found.differences]
+        document: dict[str, object] = {"id": call.id, "opcode": call.opcode, "matches": found.matches, "differences": differences}
         document["evidence"] = found.evidence
         return Result(json.dumps(document, default=str, indent=None if options.format == "jsonl" else 2) + "\n", status)
     shown = [str(one) for one in found.differences]
@@ -197,7 +198,7 @@ def _proved(request: Request) -> tuple[Outcome, Result | None]:
     from tilecheck.report.text import screen
 
     status = FAILED if outcome.verdict.status == "refuted" else UNDECIDED
-    return outcome, Result("", status, screen(outcome))
+    return outcome, Result(None, status, screen(outcome))
 
 
 COMMANDS: dict[str, Callable[[Request], Result]] = {

@@ -109,7 +109,7 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
         ("executes", who.get(contract.collective, contract.collective)),
         ("atom", f"{', '.join(f'{axis.name} {axis.extent}' for axis in contract.atom)}: the last axes of every view"),
         ("issue", issue_text(contract)),
-        *(() if contract.space_written else (("note", "legal to the ISA, refuted by space.explicit: no global, shared or local space is written"),)),
+        *(() if contract.space_written else (("note", "legal to the ISA, refuted by space.explicit: no space is written"),)),
     ]
 
 

@@ -105,8 +105,8 @@ def _storage(operand: Operand, call: Call, contract: Contract) -> str:
     view = view_of(operand, call, contract)
     want = "register" if isinstance(operand, Register) else operand.space.split("::")[0]
     if view is not None and view.tensor.space != want:
-        return f"Hand it a view of a {want} tensor: {view.tensor.name} is in {view.tensor.space} space (operands stand in PTX order, destination first)."
-    return f"Let the last axis have stride 1, start and extent in whole words, and view it as elements of {operand.bits} bits with view(dtype)."
+        return f"Hand it a view of a {want} tensor: {view.tensor.name} is in {view.tensor.space} space (PTX order, destination first)."
+    return f"View it as elements of {operand.bits} bits: view(dtype) needs a last axis of stride 1 that starts and ends on whole words."
 
 
 def _contiguous(operand: Memory, call: Call, contract: Contract) -> str:
@@ -118,7 +118,7 @@ def _contiguous(operand: Memory, call: Call, contract: Contract) -> str:
     if view is None or not found:
         return stride + "."
     unit = 1 << min(one.per_element for one in found)
-    return f"{stride}, and let no row cross a multiple of {unit} elements of {view.tensor.name}: only within these the swizzle keeps neighbours together."
+    return f"{stride}, and let no row cross a multiple of {unit} elements of {view.tensor.name}: the swizzle keeps only these together."
 
 
 def _extent(name: str, clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:

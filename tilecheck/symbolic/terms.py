@@ -63,85 +63,92 @@ class Expr:
         return self.op in BOOL_OPS
 
     def __add__(self, other: Term) -> Expr:
-        return Expr("+", (self, other))
+        return _written("+", self, other)
 
     def __radd__(self, other: Term) -> Expr:
-        return Expr("+", (other, self))
+        return _written("+", other, self)
 
     def __sub__(self, other: Term) -> Expr:
-        return Expr("-", (self, other))
+        return _written("-", self, other)
 
     def __rsub__(self, other: Term) -> Expr:
-        return Expr("-", (other, self))
+        return _written("-", other, self)
+
+    def __mul__(self, other: Term) -> Expr:
+        return _written("*", self, other)
+
+    def __rmul__(self, other: Term) -> Expr:
+        return _written("*", other, self)
+
+    def __floordiv__(self, other: Term) -> Expr:
+        return _written("//", self, other)
+
+    def __rfloordiv__(self, other: Term) -> Expr:
+        return _written("//", other, self)
+
+    def __mod__(self, other: Term) -> Expr:
+        return _written("%", self, other)
+
+    def __rmod__(self, other: Term) -> Expr:
+        return _written("%", other, self)
+
+    def __xor__(self, other: Term) -> Expr:
+        return _written("^", self, other)
+
+    def __rxor__(self, other: Term) -> Expr:
+        return _written("^", other, self)
+
+    def __lshift__(self, other: Term) -> Expr:
+        return _written("<<", self, other)
+
+    def __rlshift__(self, other: Term) -> Expr:
+        return _written("<<", other, self)
+
+    def __rshift__(self, other: Term) -> Expr:
+        return _written(">>", self, other)
+
+    def __rrshift__(self, other: Term) -> Expr:
+        return _written(">>", other, self)
+
+    def __and__(self, other: Term) -> Expr:
+        return _written("and" if self.is_truth else "&", self, other)
+
+    def __rand__(self, other: Term) -> Expr:
+        return _written("and" if self.is_truth else "&", other, self)
+
+    def __or__(self, other: Term) -> Expr:
+        return _written("or" if self.is_truth else "|", self, other)
+
+    def __ror__(self, other: Term) -> Expr:
+        return _written("or" if self.is_truth else "|", other, self)
 
     def __neg__(self) -> Expr:
         return Expr("*", (-1, self))
 
-    def __mul__(self, other: Term) -> Expr:
-        return Expr("*", (self, other))
-
-    def __rmul__(self, other: Term) -> Expr:
-        return Expr("*", (other, self))
-
-    def __floordiv__(self, other: Term) -> Expr:
-        return Expr("//", (self, other))
-
-    def __rfloordiv__(self, other: Term) -> Expr:
-        return Expr("//", (other, self))
-
-    def __mod__(self, other: Term) -> Expr:
-        return Expr("%", (self, other))
-
-    def __rmod__(self, other: Term) -> Expr:
-        return Expr("%", (other, self))
-
-    def __xor__(self, other: Term) -> Expr:
-        return Expr("^", (self, other))
-
-    def __rxor__(self, other: Term) -> Expr:
-        return Expr("^", (other, self))
-
-    def __and__(self, other: Term) -> Expr:
-        return Expr("and" if self.is_truth else "&", (self, other))
-
-    def __rand__(self, other: Term) -> Expr:
-        return Expr("and" if self.is_truth else "&", (other, self))
-
-    def __or__(self, other: Term) -> Expr:
-        return Expr("or" if self.is_truth else "|", (self, other))
-
-    def __ror__(self, other: Term) -> Expr:
-        return Expr("or" if self.is_truth else "|", (other, self))
-
     def __invert__(self) -> Expr:
         return Expr("not", (self,)) if self.is_truth else Expr("-", (-1, self))
 
-    def __lshift__(self, other: Term) -> Expr:
-        return Expr("<<", (self, other))
-
-    def __rlshift__(self, other: Term) -> Expr:
-        return Expr("<<", (other, self))
-
-    def __rshift__(self, other: Term) -> Expr:
-        return Expr(">>", (self, other))
-
-    def __rrshift__(self, other: Term) -> Expr:
-        return Expr(">>", (other, self))
-
     def __lt__(self, other: Term) -> Expr:
-        return Expr("<", (self, other))
+        return _written("<", self, other)
 
     def __le__(self, other: Term) -> Expr:
-        return Expr("<=", (self, other))
+        return _written("<=", self, other)
 
     def __gt__(self, other: Term) -> Expr:
-        return Expr("<", (other, self))
+        return _written("<", other, self)
 
     def __ge__(self, other: Term) -> Expr:
-        return Expr("<=", (other, self))
+        return _written("<=", other, self)
 
 
 Term = int | Expr  # bool is an int: truth constants are True and False
+
+
+def _written(op: str, a: object, b: object) -> Expr:
+    """The node as written; NotImplemented (to Python) for what is no term."""
+    if isinstance(a, int | Expr) and isinstance(b, int | Expr):
+        return Expr(op, (a, b))
+    return NotImplemented
 
 
 def var(name: str) -> Expr:

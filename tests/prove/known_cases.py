@@ -1,0 +1,137 @@
+"""The cases of tests/data, their verdicts, and the comparison of a verdict with the evaluator's brute force."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tilecheck.call import Call
+from tilecheck.document import read_call
+from tilecheck.evaluate import Model, Point
+from tilecheck.evaluate.domain import TooLargeError
+from tilecheck.evaluate.model import Budget
+from tilecheck.prove.check import check
+from tilecheck.prove.verdict import Counterexample, Verdict
+from tilecheck.spec import BadSpelling, data, find_contract
+
+DATA = Path(__file__).parent.parent / "data"
+FILES = ("rules.jsonl", "fuzz.jsonl")
+MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix")
+OUTSIDE = frozenset({"opcode", "space.explicit"})
+"""Clauses about the spelling, which the evaluator does not judge."""
+POINTS = 2_000_000 if os.environ.get("TILECHECK_THOROUGH") else 20_000
+"""Points that brute force may look at in one call; TILECHECK_THOROUGH=1 lets it look at all of them (a minute more)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of a case file."""
+
+    id: str
+    expect: str
+    clause: str | None
+    hazard: str | None
+    document: Mapping[str, Any]
+
+    @property
+    def mnemonic(self) -> str:
+        return str(self.document["opcode"]).split(".", 1)[0]
+
+
+@cache
+def every_case() -> tuple[Case, ...]:
+    lines = (line for name in FILES for line in (DATA / name).read_text(encoding="utf-8").splitlines() if line.strip())
+    entries = (json.loads(line) for line in lines)
+    return tuple(Case(e["id"], e["expect"], e.get("clause"), e.get("hazard"), e["call"]) for e in entries)
+
+
+@cache
+def cases() -> dict[str, Case]:
+    """The cases of the mnemonics that have a contract today."""
+    return {case.id: case for case in every_case() if case.mnemonic in MNEMONICS}
+
+
+@cache
+def call_of(case_id: str) -> Call:
+    return read_call(cases()[case_id].document)
+
+
+@cache
+def verdict_of(case_id: str) -> Verdict:
+    return check(call_of(case_id))
+
+
+def failing(verdict: Verdict) -> frozenset[str]:
+    return frozenset(clause.id for clause in verdict.failing)
+
+
+def names(clause: str, ids: Iterable[str]) -> bool:
+    """Whether the named clause is among the ids (ruling 29): equal, or the end of one after a dot."""
+    return any(one == clause or one.endswith("." + clause) for one in ids)
+
+
+Where = tuple[dict[str, int], int | None, int | None, int | None, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def where(point: Point | Counterexample, *, symbols: bool = True) -> Where:
+    """A point, comparable."""
+    values = dict(point.symbols) if symbols else {}
+    return values, point.cta, point.warp, point.lane, tuple(point.group), tuple(point.repeat), tuple(point.atom)
+
+
+def model_of(call: Call) -> Model | None:
+    contract = find_contract(call.opcode)
+    return None if contract is None or isinstance(contract, BadSpelling) else Model(data(contract), call.to_json())
+
+
+def disagreements(call: Call, verdict: Verdict, points: int = POINTS) -> list[str] | None:
+    """Where the verdict and brute force differ; None where brute force has too many points (then see `partial`)."""
+    model = model_of(call)
+    if model is None:
+        return []
+    answer = model.check(points)
+    if answer.status == "too-large":
+        return None
+    ours = failing(verdict)
+    expected = "refuted" if answer.status == "proved" and ours & OUTSIDE else answer.status
+    found = [] if verdict.status == expected else [f"status {verdict.status}, the evaluator says {expected}"]
+    if ours - OUTSIDE != set(answer.failures):
+        found.append(f"failing {sorted(ours - OUTSIDE)}, the evaluator says {sorted(answer.failures)}")
+    if verdict.status == answer.status == "proved" and {hazard.id for hazard in verdict.hazards} != answer.hazards:
+        found.append(f"hazards {[hazard.id for hazard in verdict.hazards]}, the evaluator says {sorted(answer.hazards)}")
+    return found + wrong_points(verdict, answer.failures)
+
+
+def wrong_points(verdict: Verdict, failures: Mapping[str, Point]) -> list[str]:
+    """Counterexamples that are not the evaluator's first failure."""
+    found: list[str] = []
+    for clause in verdict.failing:
+        first, example = failures.get(clause.id), clause.counterexample
+        if first is None or example is None:
+            continue
+        symbols = not clause.id.endswith("shape")
+        if where(first, symbols=symbols) != where(example, symbols=symbols):
+            found.append(f"{clause.id} at {where(example)}, the evaluator first fails at {where(first)}")
+    return found
+
+
+def partial(call: Call, verdict: Verdict, points: int = 2_000) -> list[str]:
+    """What brute force over the first points says against the verdict."""
+    model = model_of(call)
+    assert model is not None
+    ours, found = failing(verdict), list[str]()
+    for clause in model.clauses:
+        try:
+            first = model.first_failure(clause, Budget(20 * points if clause in ours else points))
+        except TooLargeError:
+            continue
+        if (first is None) == (clause in ours):
+            found.append(f"{clause} is {'refuted' if clause in ours else 'not refuted'}, the evaluator first fails at {first}")
+        elif first is not None:
+            found.extend(wrong_points(verdict, {clause: first}))
+    return found
