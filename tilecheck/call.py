@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tilecheck.errors import InputError
 from tilecheck.layout.axes import AXES
@@ -51,7 +51,7 @@ class Symbol(Expr):
         for key, value in (("name", name), ("min", min), ("max", max), ("multiple_of", multiple_of), ("varies", varies)):
             object.__setattr__(self, key, value)
 
-    def __reduce__(self) -> tuple[type[Symbol], tuple[object, ...]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[Symbol], tuple[object, ...]]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return (Symbol, (self.name, self.min, self.max, self.multiple_of, self.varies))
 
     __hash__ = Expr.__hash__
@@ -237,7 +237,7 @@ def collect_symbols(values: Iterable[object]) -> list[Symbol]:
     while todo:
         value = todo.pop(0)
         if isinstance(value, tuple | list):
-            todo = [*value, *todo]  # type: ignore[reportUnknownVariableType]
+            todo = [*cast("Iterable[object]", value), *todo]
         elif isinstance(value, Symbol):
             known = found.setdefault(value.name, value)
             if known.facts() != value.facts():
@@ -327,7 +327,7 @@ def require_declared(call: Call) -> None:
 
 def _names(value: object) -> frozenset[str]:
     if isinstance(value, tuple):
-        return frozenset().union(*(_names(item) for item in value)) if value else frozenset()  # type: ignore[reportUnknownVariableType]
+        return frozenset[str]().union(*(_names(item) for item in cast("tuple[object, ...]", value)))
     return terms.variables(value) if isinstance(value, Expr) else frozenset()
 
 
@@ -337,5 +337,5 @@ def _freeze(value: object) -> Value:
     if is_sympy(value):
         return from_sympy(value)
     if isinstance(value, list | tuple):
-        return tuple(_freeze(item) for item in value)  # type: ignore[reportUnknownVariableType]
+        return tuple(_freeze(item) for item in cast("Iterable[object]", value))
     raise InputError(f"a parameter is a {type(value).__name__}, expected a number, a word, a term or a list")

@@ -150,7 +150,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-if __name__ == "__main__":
-    sys.exit(main())

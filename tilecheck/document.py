@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from tilecheck.call import INDEX_DTYPES, SCOPES, VARIES, Call, Launch, Scalar, Symbol, Value, default_launch, require_declared, symbol
 from tilecheck.errors import InputError
@@ -46,14 +46,17 @@ def read_file(path: str | Path) -> list[Entry]:
     """Every document of a .json or .jsonl file: one document, a list, or one a line."""
     name = str(path)
     try:
-        size = Path(path).stat().st_size
-        if size > MAX_BYTES:
-            raise InputError(f"a file of {size} bytes; at most {MAX_BYTES} are read", where=name)
-        text = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        text = data.decode("utf-8")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=name) from None
     except UnicodeDecodeError as error:
         raise InputError(f"byte {error.start} is not UTF-8 text", where=name) from None
+    except ValueError as error:  # a null byte in the name
+        raise InputError(f"cannot be read: {error}", where=name) from None
+    if len(data) > MAX_BYTES:
+        raise InputError(f"more than {MAX_BYTES} bytes; at most that many are read", where=name)
     return read_text(text, where=name, lines=name.endswith(".jsonl"))
 
 
@@ -66,9 +69,8 @@ def read_text(text: str, *, where: str, lines: bool = False) -> list[Entry]:
                 entries.append(_entry(_load(line, where, number), f"{where}:{number}", "$"))
     else:
         loaded = _load(text, where, None)
-        if isinstance(loaded, list):
-            items: list[object] = loaded  # type: ignore[reportUnknownVariableType]
-            entries.extend(_entry(item, where, f"$[{k}]") for k, item in enumerate(items))
+        if _is_list(loaded):
+            entries.extend(_entry(item, where, f"$[{k}]") for k, item in enumerate(loaded))
         else:
             entries.append(_entry(loaded, where, "$"))
     if not entries:
@@ -128,15 +130,22 @@ def _entry(loaded: object, where: str, path: str) -> Entry:
     return Entry(call, where, expect, clause, hazard, why)
 
 
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, object]]:
+    return isinstance(value, dict)
+
+
 def found(value: object) -> str:
     """A short description of a JSON value for messages."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, dict):
+    if _is_object(value):
         return "an object"
-    if isinstance(value, list):
-        items: list[object] = value  # type: ignore[reportUnknownVariableType]
-        return f"a list of {len(items)}"
+    if _is_list(value):
+        return f"a list of {len(value)}"
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
     text = json.dumps(value) if isinstance(value, str | float) else str(value)
@@ -153,17 +162,16 @@ class _Reader:
         return InputError(message, path=self.root + path)
 
     def object(self, value: object, path: str) -> dict[str, object]:
-        if not isinstance(value, dict):
+        if not _is_object(value):
             raise self.fail(path, f"found {found(value)}, expected an object")
-        return value  # type: ignore[reportUnknownVariableType]
+        return value
 
     def items(self, value: object, path: str, *, most: int) -> list[object]:
-        if not isinstance(value, list):
+        if not _is_list(value):
             raise self.fail(path, f"found {found(value)}, expected a list")
-        result: list[object] = value  # type: ignore[reportUnknownVariableType]
-        if len(result) > most:
+        if len(value) > most:
             raise self.fail(path, f"found {found(value)}, expected at most {most} entries")
-        return result
+        return value
 
     def keys(self, value: Mapping[str, object], path: str, allowed: tuple[str, ...], required: tuple[str, ...] = ()) -> None:
         for key in value:
@@ -299,8 +307,8 @@ class _Reader:
             if name in WORDS:
                 return self.text(value, path)
             return self.term(value, path, truth=name in CONDITIONS)
-        if isinstance(value, list) and depth < 3:
-            items = self.items(value, path, most=4096)  # type: ignore[reportUnknownArgumentType]
+        if _is_list(value) and depth < 3:
+            items = self.items(value, path, most=4096)
             return tuple(self.parameter(item, f"{path}[{k}]", name, depth + 1) for k, item in enumerate(items))
         raise self.fail(path, f"found {found(value)}, expected a number, text, true, false or a list")
 
@@ -321,7 +329,7 @@ class _Reader:
                 shape=tuple(self.extent(item, f"{path}.shape[{k}]") for k, item in enumerate(shape)),
                 dtype=self.text(document["dtype"], path + ".dtype"),
                 space=self.choice(document["space"], path + ".space", SPACES),
-                layout=None if layout is None else self.guarded(path + ".layout", lambda: parse_layout(layout)),
+                layout=None if layout is None else self.guarded(path + ".layout", lambda text=layout: parse_layout(text)),
                 align=None if document.get("align") is None else self.integer(document["align"], path + ".align", 1, 1 << 40),
                 base=None if document.get("base") is None else self.base(document["base"], path + ".base"),
                 size_bytes=None if document.get("size_bytes") is None else self.integer(document["size_bytes"], path + ".size_bytes", 0),
@@ -333,7 +341,7 @@ class _Reader:
         except InputError as error:
             raise error if error.path.startswith(self.root) else InputError(error.message, path=self.root + path + error.path) from None
         steps = [] if document.get("view") is None else self.items(document["view"], path + ".view", most=64)
-        view = View(tensor)
+        view: View = View(tensor)
         for k, item in enumerate(steps):
             at = f"{path}.view[{k}]"
             step = step_from_json(item, self.root + at)

@@ -141,8 +141,11 @@ def test_files_of_one_name_and_helpers_of_one_name_do_not_meet(tmp_path: Path, c
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "common_helper.py").write_text(f"ALIGN = {align}\n")
         status = "" if align == 16 else '(refuted="aligned")'
-        check_file(tmp_path / folder, f"from common_helper import ALIGN\n\n@claim{status}\ndef one():\n    import common_helper\n"
-                   "    assert common_helper.ALIGN == ALIGN\n    return load(ALIGN)")  # fmt: skip
+        check_file(
+            tmp_path / folder,
+            f"from common_helper import ALIGN\n\n@claim{status}\ndef one():\n    import common_helper\n"
+            "    assert common_helper.ALIGN == ALIGN\n    return load(ALIGN)",
+        )
     path_before = list(sys.path)
     assert main(["check", str(tmp_path)]) == 0, capsys.readouterr()
     assert sys.path == path_before

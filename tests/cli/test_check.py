@@ -273,9 +273,24 @@ def test_importing_the_command_line_is_light() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["check"], ["check", "--format", "xml", "a"], ["check", "a", "--jobs", "0"], ["check", "a", "--jobs", "x"],
-                                       ["check", "a", "--arch", "gfx90a"], ["check", "a", "--form", "json"], ["explain"], ["schema", "image"],
-                                       ["predict", "a", "--elected", "32"], ["contracts", "ld"], ["check", "a", "--set", "n=4"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["fly"],
+        ["check"],
+        ["check", "--format", "xml", "a"],
+        ["check", "a", "--jobs", "0"],
+        ["check", "a", "--jobs", "x"],
+        ["check", "a", "--arch", "gfx90a"],
+        ["check", "a", "--form", "json"],
+        ["explain"],
+        ["schema", "image"],
+        ["predict", "a", "--elected", "32"],
+        ["contracts", "ld"],
+        ["check", "a", "--set", "n=4"],
+    ],
+)
 def test_a_wrong_command_ends_in_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     out, err = capsys.readouterr()

@@ -21,9 +21,14 @@ MEMORY = {
     "view": [{"op": "slice", "begin": ["n"], "extent": [4]}],
 }
 CALL = {
-    "schema": "tilecheck/call@1", "id": "one", "opcode": "ld.global.v4.b32", "scope": "thread", "assume": ["n != 0"],
-    "symbols": [{"name": "n", "min": 0, "max": 60, "multiple_of": 4}], "operands": [REGISTERS, MEMORY],
-}  # fmt: skip
+    "schema": "tilecheck/call@1",
+    "id": "one",
+    "opcode": "ld.global.v4.b32",
+    "scope": "thread",
+    "assume": ["n != 0"],
+    "symbols": [{"name": "n", "min": 0, "max": 60, "multiple_of": 4}],
+    "operands": [REGISTERS, MEMORY],
+}
 
 
 @pytest.fixture
@@ -42,10 +47,17 @@ def test_explain_shows_what_a_contract_says(capsys: pytest.CaptureFixture[str]) 
     text = output(capsys, "explain", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
     flat = " ".join(text.split())
     for words in (
-        "PTX ISA 9.7.14.5.15", "sm_75 and later", "matrix 4, row 8, word 4", "{dst0, dst1, dst2, dst3}, [src];",
-        "register matrix of lane 4*row + word", "starts at a multiple of 16 bytes", "lane 8*matrix + row gives the address of a row",
-        "dst[matrix, row, word; half] <- src[matrix, 2*word + half, row // 2; row % 2]", "pred", "float32, int32, uint32",
-    ):  # fmt: skip
+        "PTX ISA 9.7.14.5.15",
+        "sm_75 and later",
+        "matrix 4, row 8, word 4",
+        "{dst0, dst1, dst2, dst3}, [src];",
+        "register matrix of lane 4*row + word",
+        "starts at a multiple of 16 bytes",
+        "lane 8*matrix + row gives the address of a row",
+        "dst[matrix, row, word; half] <- src[matrix, 2*word + half, row // 2; row % 2]",
+        "pred",
+        "float32, int32, uint32",
+    ):
         assert words in flat, words
     assert all(len(line) <= 80 for line in text.splitlines())
 
@@ -96,8 +108,12 @@ def test_contracts_counts_evidence(tmp_path: Path) -> None:
 
     folder = tmp_path / "docs" / "evidence"
     folder.mkdir(parents=True)
-    entries = [{"opcode": "ld.global.b32", "matches": True, "arch": "sm_90a"}, {"opcode": "ld.global.b64", "matches": False, "arch": "sm_90a"},
-               {"opcode": "ld.global.b32", "matches": True, "arch": "sm_90a"}, {"opcode": "st.global.v8.b32", "assembled": True, "arch": "sm_100"}]  # fmt: skip
+    entries = [
+        {"opcode": "ld.global.b32", "matches": True, "arch": "sm_90a"},
+        {"opcode": "ld.global.b64", "matches": False, "arch": "sm_90a"},
+        {"opcode": "ld.global.b32", "matches": True, "arch": "sm_90a"},
+        {"opcode": "st.global.v8.b32", "assembled": True, "arch": "sm_100"},
+    ]
     (folder / "h200.json").write_text(json.dumps({"schema": "tilecheck/evidence@1", "entries": entries}))
     (folder / "broken.json").write_text("{")
     found = {row.mnemonic: row for row in rows(tmp_path)}
@@ -180,7 +196,7 @@ def test_what_is_not_proved_has_no_image_and_no_ptx(kind: str, command: str, tmp
         ("n=0", "contradicts the assumption"),
         ("n=__import__('os')", "expected NAME=INTEGER"),
         ("n=" + "9" * 100_000, "expected NAME=INTEGER"),
-    ],  # fmt: skip
+    ],
 )
 def test_a_wrong_setting_ends_in_2(setting: str, words: str, document: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", document, "--set", setting]) == 2

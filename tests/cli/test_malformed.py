@@ -114,6 +114,9 @@ def test_a_scalar_operand_with_more_than_a_value(tmp_path: Path, capsys: pytest.
 def test_what_cannot_be_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused(tmp_path / "nowhere.json", capsys)
     refused(tmp_path / "nowhere.py", capsys)
+    refused(Path("/dev/zero"), capsys, "at most that many are read")
+    assert main(["check", "null\0byte.json"]) == 2
+    assert capsys.readouterr().err == "error: null\\x00byte.json: cannot be read: embedded null byte\n"
     refused(tmp_path, capsys, "nothing to check")
     (tmp_path / "folder.json").mkdir()
     refused(tmp_path / "folder.json", capsys, "nothing to check")

@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -115,6 +116,18 @@ class Runner:
         path = self.folder / block.mark.removeprefix("file: ")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
+        if path.name == "pyproject.toml":
+            self.install(block.text)
+
+    def install(self, project: str) -> None:
+        """Makes the entry points of a project in the scratch folder known, as installing it would."""
+        described = tomllib.loads(project)["project"]
+        folder = self.folder / f"{described['name'].replace('-', '_')}-{described['version']}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n", encoding="utf-8")
+        groups = described.get("entry-points", {})
+        lines = [line for group, points in groups.items() for line in (f"[{group}]", *(f"{key} = {value}" for key, value in points.items()))]
+        (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def output(self, line: str) -> str | None:
         """What a command prints; None for a command that is not run here."""
@@ -129,8 +142,10 @@ class Runner:
         os.environ["COLUMNS"] = "80"
         try:
             with chdir(self.folder), redirect_stdout(out), redirect_stderr(out):
+                sys.path.insert(0, str(self.folder))
                 self.status = main(words[1:])
         finally:
+            sys.path.remove(str(self.folder))
             if before is None:
                 del os.environ["COLUMNS"]
             else:

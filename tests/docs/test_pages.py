@@ -62,16 +62,9 @@ def test_call_documents_can_be_read(page):
             json.loads(block.text)
 
 
-@pytest.mark.parametrize("path", sorted([*DOCS.glob("calls/*.json"), *DOCS.glob("examples/*.json")]), ids=name_of)
+@pytest.mark.parametrize("path", sorted(DOCS.glob("examples/*.json")), ids=name_of)
 def test_document_files_can_be_read(path):
     assert read_file(path)
-
-
-def test_a_bare_call_is_the_call_of_the_example_of_its_name():
-    for path in DOCS.glob("calls/*.json"):
-        example = DOCS / "examples" / path.name
-        if example.exists():
-            assert json.loads(path.read_text()) == json.loads(example.read_text())["call"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

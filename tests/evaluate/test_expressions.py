@@ -34,7 +34,7 @@ def test_integers_are_no_conditions(text: str):
 
 @pytest.mark.parametrize("text", ["__import__('os')", "n.bit_length()", "[n][0]", "n / 2", "n ** 2", "lambda: 0", "f(n)", "min(n, key=n)", "~n", "n if n else 0"])
 def test_nothing_else_is_evaluated(text: str):
-    with pytest.raises(ValueError, match="no expression|not part of an expression"):
+    with pytest.raises(ValueError, match=r"no expression|not part of an expression"):
         Expression(text).value({"n": 3})
 
 

@@ -211,7 +211,7 @@ class _Guard(ast.NodeTransformer):
         return ast.UnaryOp(ast.Not(), ast.BoolOp(other, [ast.UnaryOp(ast.Not(), part) for part in parts]))
 
 
-TRUE_EVERYWHERE = ("0 <= laneid", "not (laneid > 31)", "warpid >= 0 and tx >= 0", "laneid // 32 == 0", "wid_in_wg < 4 or laneid < 0", "cbx >= 0")
+TRUE_EVERYWHERE = ("0 <= laneid", "not (laneid > 31)", "warpid >= 0 and tx >= 0", "laneid // 32 == 0", "(wid_in_wg < 4 or laneid < 0)", "cbx >= 0")
 
 
 @transformation
@@ -468,7 +468,7 @@ def layouts_printed_otherwise(document: Document, rng: random.Random) -> Documen
     """Spaces, other spellings of numbers, a zero offset."""
     def number(match: re.Match[str]) -> str:
         value = int(match[0])
-        return rng.choice((match[0], match[0], hex(value), f"{value}+0", f"1*{value}"))
+        return rng.choice((match[0], match[0], hex(value), f"({value}+0)", f"1*{value}"))
 
     for operand in views(document):
         text = str(parse_layout(operand["layout"]))

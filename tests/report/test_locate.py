@@ -20,9 +20,20 @@ TEXT = """
 
 @pytest.mark.parametrize(
     ("path", "line"),
-    [("$", 2), ("$.a", 2), ("$.b", 3), ("$.b[0]", 3), ("$.b[1]", 4), ("$.b[1].c[0]", 5), ("$.b[1].c[1]", 6), ("$.b[1].d.e", 6), ("$.b[1].d.e.f", 7),
-     ("$.b[2]", 8), ("$.g", 9)],
-)  # fmt: skip
+    [
+        ("$", 2),
+        ("$.a", 2),
+        ("$.b", 3),
+        ("$.b[0]", 3),
+        ("$.b[1]", 4),
+        ("$.b[1].c[0]", 5),
+        ("$.b[1].c[1]", 6),
+        ("$.b[1].d.e", 6),
+        ("$.b[1].d.e.f", 7),
+        ("$.b[2]", 8),
+        ("$.g", 9),
+    ],
+)
 def test_a_path_leads_to_the_line_of_its_value(path: str, line: int) -> None:
     json.loads(TEXT)
     assert line_of(TEXT, path) == line

@@ -95,14 +95,22 @@ def test_a_proved_call_is_one_line() -> None:
 
 
 def test_a_call_as_expected_is_one_line() -> None:
-    lines = text(outcome(REFUTED, Expectation("refuted", "aligned"))).splitlines()
+    expected = outcome(REFUTED, Expectation("refuted", "aligned"))
+    lines = text(expected, expected).splitlines()
     assert lines[0] == "refuted   load-A (calls.jsonl:7): as expected: src.aligned: It is off."
-    assert lines[-1] == "1 call: 1 refuted; 1 as expected"
+    assert lines[-1] == "2 calls: 2 refuted; 2 as expected"
+
+
+def test_a_refuted_call_alone_is_a_screen_even_as_expected() -> None:
+    shown = text(outcome(REFUTED, Expectation("refuted", "aligned")))
+    assert "    claim  refuted by aligned (rows are bytes)\n" in shown
+    assert "^ the row starts at byte 1236" in shown
+    assert shown.endswith("1 call: 1 refuted; 1 as expected\n")
 
 
 def test_a_call_not_as_expected_is_shown_in_full() -> None:
     found = text(outcome(REFUTED, Expectation("refuted", "bounds")))
-    assert "expected  refuted by bounds (rows are bytes); it came out otherwise" in found
+    assert "claim  refuted by bounds (rows are bytes); it came out otherwise" in found
     assert "the row starts at byte 1236" in found
     assert found.endswith("1 call: 1 refuted; 0 as expected, 1 NOT\n")
 
@@ -161,11 +169,18 @@ def test_text_of_a_document_reaches_no_terminal_as_it_is() -> None:
     ("name", "words"),
     [
         ("operands", "dst, src in this order; the parameters it takes are pred, preserve_dst"),
-        ("dst.shape", "(word 4)"), ("src.bounds", "Bound n"), ("src.backing", "size_bytes of the whole allocation of A"),
-        ("src.contiguous", "the word axis stride 1 in elements of 32 bits"), ("src.storage", "32 bits"), ("dst.replica", "R[...]"),
-        ("dst.distinct", "slot of its own"), ("dst.owner", "thread axes"), ("participation", "all 32 lanes"), ("src.index.range", "Bound the symbols"),
+        ("dst.shape", "(word 4)"),
+        ("src.bounds", "Bound n"),
+        ("src.backing", "size_bytes of the whole allocation of A"),
+        ("src.contiguous", "the word axis stride 1 in elements of 32 bits"),
+        ("src.storage", "32 bits"),
+        ("dst.replica", "R[...]"),
+        ("dst.distinct", "slot of its own"),
+        ("dst.owner", "thread axes"),
+        ("participation", "all 32 lanes"),
+        ("src.index.range", "Bound the symbols"),
     ],
-)  # fmt: skip
+)
 def test_hints_come_from_the_clause_and_the_data(name: str, words: str) -> None:
     given = hint(clause(name, "refuted", "", POINT), load(), contract())
     assert given is not None

@@ -25,8 +25,8 @@ SHARED_LIMIT = 232_448
 """Dynamic shared memory of one CTA on sm_90 and sm_100, in bytes."""
 DOUBLED = 1024
 """Bases known to be multiples of at most this are placed at odd multiples, so that nothing rests on more alignment than is known."""
-VERSIONS = ((0, "8.3"), (100, "8.6"), (103, "8.8"), (107, "9.0"), (120, "8.7"), (121, "8.8"))
-"""The PTX ISA version to write, by architecture number (8.3 has .b128); 256-bit accesses need 8.8."""
+VERSIONS = ((0, "8.4"), (100, "8.6"), (103, "8.8"), (107, "9.0"), (120, "8.7"), (121, "8.8"))
+"""The PTX ISA version to write, by architecture number (8.3 has .b128, 8.4 all of its orderings); 256-bit accesses need 8.8, .volatile.local needs 9.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +288,9 @@ def _parameter_lines(parameters: tuple[Parameter, ...]) -> list[str]:
 
 
 def version(arch: str, opcode: str = "") -> str:
-    """The PTX ISA version of a module: the lowest that knows the architecture and the form, at least 8.3."""
+    """The PTX ISA version of a module: the lowest that knows the architecture and the form, at least 8.4."""
     number, kind = arch_rank(arch)
+    parts = opcode.split(".")
+    wide = "v8" in parts or ("v4" in parts and opcode.endswith("64"))
     found = next(text for least, text in reversed(VERSIONS) if number >= least)
-    wide = ".v8." in opcode or (".v4." in opcode and opcode.endswith("64")) or kind == 1
-    return max(found, "8.8") if wide else found
-
+    return max(found, "8.8" if wide or kind == 1 else "", "9.1" if {"volatile", "local"} <= set(parts) else "")

@@ -231,15 +231,15 @@ class Scene:
         inside = thread is not None and not THREAD_NAMES.isdisjoint(names)
         return operand.view.fixed(self.environment(thread) if inside else self.values)
 
-    def others(self, levels: Iterable[str]) -> Iterator[Scene]:
-        """The scenes of threads that may differ in what varies at these levels, this one first."""
-        yield self
+    def alternatives(self, levels: Iterable[str]) -> Iterator[Scene]:
+        """The scenes of threads that may differ in what varies at these levels, in order."""
         free = self.case.varying(levels)
         if not free:
+            yield self
             return
         kept = {name: value for name, value in self.values.items() if name not in {symbol.name for symbol in free}}
         for values in self.case.facts.assignments(free, kept):
-            if values != self.values and self.case.facts.hold(values):
+            if self.case.facts.hold(values):
                 yield Scene(self.case, values)
 
     def around(self, thread: Thread) -> Active:
@@ -249,7 +249,7 @@ class Scene:
             return self.executing()
         found: dict[tuple[int, int], set[int]] = {}
         for levels, distance in ((("thread",), 0), (("warp", "thread"), 1), (("cta", "warp", "thread"), 2)):
-            for scene in self.others(levels):
+            for scene in self.alternatives(levels):
                 for warp, lanes in scene.executing().items():
                     if (0 if warp == thread[:2] else 1 if warp[0] == thread.cta else 2) == distance:
                         found.setdefault(warp, set()).update(lanes)

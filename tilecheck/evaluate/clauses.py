@@ -123,7 +123,7 @@ def _split(scene: Scene, operand: Operand, thread: Thread | None, coordinate: Co
     first, _ = fixed.backs[level](coordinate, 0)
     if step.new_bits > step.old_bits:
         return _joined(operand, fixed, level, first)
-    if first[-1] == 0 or coordinate[-1] * step.new_bits % step.old_bits:
+    if step.new_bits == step.old_bits or first[-1] == 0 or coordinate[-1] * step.new_bits % step.old_bits:
         return None
     return _follows(operand, fixed, level, (*first[:-1], first[-1] - 1), fixed.linear)
 
@@ -168,6 +168,8 @@ def form(case: Case, operand: Operand) -> Observation | None:
     """The part of `shape` that no symbol matters to: rank, static extents, atom and repeat extents."""
     found, groups, atom = operand.view.static_shape, case.launch.group_rank, operand.atom_extents
     expected = f"shape ({', '.join([*('?' * groups), '*repeat', *map(str, atom)])})"
+    if operand.view.refused:
+        return None
     if any(extent is None or extent <= 0 for extent in found):
         return _whole(operand, "positive static extents", _shape(found))
     if len(found) < groups + len(atom) or found[len(found) - len(atom):] != atom:
@@ -187,6 +189,8 @@ def shape(scene: Scene, operand: Operand) -> Observation | None:
     """Rank, group, repeat and atom extents."""
     launch, found = scene.launch, operand.view.static_shape
     wrong = form(scene.case, operand)
+    if operand.view.refused:
+        return None
     for instance in launch.instances(scene.executing()).values() if launch.group_rank else ():
         group = launch.extents(instance)
         if found[: launch.group_rank] != group:
@@ -203,7 +207,7 @@ def _unstable(scene: Scene, operand: Operand) -> Observation | None:
     unit = 3 if "thread" in names.values() else 2 if "warp" in names.values() else 1
     for instance, members in scene.launch.instances(scene.executing()).items():
         present = {Thread(*warp, lane) for warp, lanes in members.items() for lane in lanes}
-        for other in scene.others(scene.launch.inner_levels):
+        for other in scene.alternatives(scene.launch.inner_levels):
             for thread in scene.launch.threads:
                 if scene.launch.instance(thread[:2]) != instance or other.active(thread) == (thread in present):
                     continue
@@ -285,13 +289,14 @@ def repeats(scene: Scene, operand: Operand) -> Coordinate:
 
 
 def index_range(site: Site) -> Observation | None:
-    """No intermediate result of an index expression, and no element offset, leaves the index type."""
+    """No intermediate result of an index expression, and no element offset in memory, leaves the index type."""
     low, high = site.scene.case.facts.index_range
     try:
         if not site.fixed.in_range:
             indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
             site.fixed.in_range = True
-        ends = [site.fixed.linear(site.fixed.source(site.coordinate, bit)[0]) for bit in (0, site.operand.view.bits - 1)]
+        bits = () if site.operand.register else (0, site.operand.view.bits - 1)
+        ends = [site.fixed.linear(site.fixed.source(site.coordinate, bit)[0]) for bit in bits]
     except LimitError as trouble:
         return site.fail(trouble.expected, trouble.actual, "has an index out of range")
     offset = next((offset for offset in ends if not low <= offset <= high), None)

@@ -62,9 +62,9 @@ class Expression:
         except (SyntaxError, RecursionError, MemoryError) as error:
             raise ValueError(f"{source!r} is no expression") from error
         nodes = list(ast.walk(self.node))
-        for node in nodes:
-            if not isinstance(node, ALLOWED):
-                raise ValueError(f"{source!r} is no expression: it has a {type(node).__name__}")
+        strange = [type(node).__name__ for node in nodes if not isinstance(node, ALLOWED)]
+        if strange:
+            raise ValueError(f"{source!r} is no expression: it has a {strange[0]}")
         called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
         self.names = frozenset(names - set(TRUTHS))

@@ -89,16 +89,20 @@ class FixedLayout:
     swizzles: tuple[Swizzle, ...]
     shape: tuple[int, ...]
     blocks: list[tuple[list[int], list[int]]] = field(init=False)
+    strides: dict[str, list[tuple[int, int]]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.blocks = align(self.shape, [extent for extent, _, _ in self.shards])
+        self.strides = {}
+        for factor, (_, stride, axis) in enumerate(self.shards):
+            self.strides.setdefault(axis, []).append((factor, stride))
 
     def digits(self, coordinate: Sequence[int]) -> list[int]:
         """The digits of a coordinate; one outside the shape runs on in the leading digit of its block."""
         found = [0] * len(self.shards)
         for axes, factors in self.blocks:
-            index = 0
-            for axis in axes:
+            index = coordinate[axes[0]]
+            for axis in axes[1:]:
                 index = index * self.shape[axis] + coordinate[axis]
             for factor in reversed(factors[1:]):
                 extent = max(self.shards[factor][0], 1)
@@ -109,11 +113,8 @@ class FixedLayout:
 
     def value(self, coordinate: Sequence[int], axis: str) -> int:
         """What the layout says of one axis, before swizzles and without replicas."""
-        total = self.offsets.get(axis, 0)
-        for digit, (_, stride, name) in zip(self.digits(coordinate), self.shards, strict=True):
-            if name == axis:
-                total += digit * stride
-        return total
+        digits = self.digits(coordinate)
+        return self.offsets.get(axis, 0) + sum(digits[factor] * stride for factor, stride in self.strides.get(axis, ()))
 
     def swizzled(self, m: int) -> int:
         """The storage offset after all swizzles, the rightmost written acting first."""

@@ -12,7 +12,7 @@ def participation(scene: Scene, thread: Thread) -> Observation | None:
     """Whether a thread must execute and may not, or executes with other values than its warp."""
     launch = scene.launch
     if launch.scope == "thread":
-        if not (launch.collective and scene.active(thread)):
+        if not launch.collective:
             return None
         return Observation("a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together.")
     if not scene.active(thread):
@@ -39,7 +39,7 @@ def _uneven(scene: Scene, thread: Thread) -> Observation | None:
         return None
     instance = launch.instance(thread[:2])
     mine = launch.extents(launch.instances(scene.executing())[instance])
-    for other in scene.others(("cta", "warp", "thread")):
+    for other in scene.alternatives(("cta", "warp", "thread")):
         for earlier, members in launch.instances(other.executing()).items():
             if earlier < instance and launch.extents(members) != mine:
                 expected, actual = f"group extents {list(launch.extents(members))}", f"{list(mine)}"
@@ -49,22 +49,29 @@ def _uneven(scene: Scene, thread: Thread) -> Observation | None:
 
 
 def _divergent(scene: Scene, thread: Thread) -> Observation | None:
-    """A predicate or an index of a collective that is not what lane 0 of the warp has."""
-    leader = thread._replace(lane=0)
+    """A predicate or a start of a collective that is not what the warp's first active lane has (with the least values it may have)."""
     changing = LANE_NAMES | {symbol.name for symbol in scene.case.varying(("thread",))}
-    if thread.lane == 0:
-        return None
     case = scene.case
-    indices = [(operand.name, index) for operand in case.operands for index in operand.view.indices]
-    for name, expression in [*([("pred", case.pred)] if case.pred else []), *indices]:
-        if expression.names & changing:
-            here = _value(expression, scene, thread)
-            for other in scene.others(("thread",)):
-                there = _value(expression, other, leader)
-                if here is not None and there is not None and here != there:
-                    sentence = f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in lane 0; a warp needs one value."
-                    return Observation(f"{there}, as in lane 0", f"{here}", sentence)
+    starts = [(operand.name, start) for operand in case.operands for start in operand.view.starts()]
+    named = [(name, start) for name, start in [*([("pred", case.pred)] if case.pred else []), *starts] if start.names & changing]
+    if not named:
+        return None
+    first, leader = _first(scene, thread)
+    for name, expression in named:
+        here, there = _value(expression, scene, thread), _value(expression, first, leader)
+        if here is not None and there is not None and here != there:
+            sentence = f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in lane {leader.lane}; a warp needs one value."
+            return Observation(f"{there}, as in lane {leader.lane}", f"{here}", sentence)
     return None
+
+
+def _first(scene: Scene, thread: Thread) -> tuple[Scene, Thread]:
+    """The first active lane of a thread's warp, over the values that vary by thread in their order."""
+    for other in scene.alternatives(("thread",)):
+        for lane in range(scene.launch.lanes(thread.warp)):
+            if other.active(thread._replace(lane=lane)):
+                return other, thread._replace(lane=lane)
+    return scene, thread
 
 
 def _value(expression: Expression, scene: Scene, thread: Thread) -> int | None:

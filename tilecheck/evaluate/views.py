@@ -102,8 +102,8 @@ def unflat(index: int, shape: Sequence[int]) -> Coordinate:
     """The coordinate of a row-major number; one past the end runs on in the first axis."""
     found: list[int] = []
     for extent in reversed(shape[1:]):
-        found.append(index % max(extent, 1))
-        index //= max(extent, 1)
+        index, digit = divmod(index, extent or 1)
+        found.append(digit)
     return (index, *reversed(found)) if shape else ()
 
 
@@ -251,6 +251,16 @@ class View:
         for step in self.steps:
             shape = step.shape(shape, None)
         return shape
+
+    @cached_property
+    def refused(self) -> bool:
+        """Whether a dtype view does not divide the last axis, so that there is no shape after it."""
+        shape: Extents = tuple(extent.constant for extent in self.shape)
+        for step in self.steps:
+            if step.op == "view" and shape[-1] is not None and shape[-1] * step.old_bits % step.new_bits:
+                return True
+            shape = step.shape(shape, None)
+        return False
 
     def fixed(self, values: Values) -> FixedView:
         """The view in numbers. LimitError where an expression has no value."""

@@ -1,5 +1,8 @@
 """The active set of a call: whether it is what the instruction needs, for every symbol value."""
 
+# NumPy's stubs give an array whose kind is known at run time only (int64, Python ints, booleans) no operators.
+# pyright: reportOperatorIssue=false, reportUnknownVariableType=false, reportReturnType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator

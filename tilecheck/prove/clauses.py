@@ -398,8 +398,7 @@ def in_range(term: Term, low: int, high: int, ranges: Mapping[str, tuple[int, in
     return walk(term)
 
 
-def _guarded(node: Expr, walk: object) -> Term:
-    assert callable(walk)
+def _guarded(node: Expr, walk: Callable[[Term], Term]) -> Term:
     args = list(terms.children(node))
     if node.op == "select":
         condition, then, otherwise = args
@@ -472,7 +471,7 @@ def addresses(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterato
     spec = side.spec
     if not isinstance(spec, Memory):
         return
-    start = {name: 0 for name in spec.row}
+    start = dict.fromkeys(spec.row, 0)
     first = side.trace.locate(_coordinates(problem, repeats, start)).bit
     index: Term = 0
     for axis in problem.contract.atom:

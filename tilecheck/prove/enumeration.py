@@ -3,6 +3,9 @@
 Values are bounded in Python ints first; where an intermediate could leave int64, NumPy computes on Python ints instead.
 """
 
+# NumPy's stubs give an array whose kind is known at run time only (int64, Python ints, booleans) no operators.
+# pyright: reportOperatorIssue=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, narrowed, relevant
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
-from tilecheck.symbolic.terms import Expr, Term
+from tilecheck.symbolic.terms import Expr, Term, entries
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,14 +93,14 @@ def _apply(node: Expr, of: Callable[[object], Array]) -> Array:
 
     op = node.op
     if op in {"table", "true_in"}:
-        values: tuple[int, ...] = node.args[1]  # type: ignore[assignment]
+        values = entries(node)
         index = of(node.args[0]).astype(np.int64)
         return np.asarray(values)[np.clip(index, 0, len(values) - 1)]
     args = [of(arg) for arg in node.args]
     if op == "+":
         total = args[0]
         for arg in args[1:]:
-            total = total + arg  # type: ignore[operator]
+            total = total + arg
         return total
     if op in {"and", "or"}:
         join = np.logical_and if op == "and" else np.logical_or
@@ -121,21 +124,21 @@ def _binary_table() -> dict[str, Callable[[Array, Array], Array]]:
     import numpy as np
 
     def tdiv(a: Array, b: Array) -> Array:
-        quotient = abs(a) // abs(b)  # type: ignore[operator]
+        quotient = abs(a) // abs(b)
         return np.where((a < 0) == (b < 0), quotient, -quotient)
 
     return {
-        "-": lambda a, b: a - b,  # type: ignore[operator]
-        "*": lambda a, b: a * b,  # type: ignore[operator]
-        "//": lambda a, b: a // b,  # type: ignore[operator]
-        "%": lambda a, b: a % b,  # type: ignore[operator]
+        "-": lambda a, b: a - b,
+        "*": lambda a, b: a * b,
+        "//": lambda a, b: a // b,
+        "%": lambda a, b: a % b,
         "tdiv": tdiv,
-        "tmod": lambda a, b: a - b * tdiv(a, b),  # type: ignore[operator]
-        "^": lambda a, b: a ^ b,  # type: ignore[operator]
-        "&": lambda a, b: a & b,  # type: ignore[operator]
-        "|": lambda a, b: a | b,  # type: ignore[operator]
-        "<<": lambda a, b: a << b,  # type: ignore[operator]
-        ">>": lambda a, b: a >> b,  # type: ignore[operator]
+        "tmod": lambda a, b: a - b * tdiv(a, b),
+        "^": lambda a, b: a ^ b,
+        "&": lambda a, b: a & b,
+        "|": lambda a, b: a | b,
+        "<<": lambda a, b: a << b,
+        ">>": lambda a, b: a >> b,
         "min": np.minimum,
         "max": np.maximum,
         "==": lambda a, b: np.asarray(a == b),
@@ -166,7 +169,7 @@ def make_grid(variables: Sequence[Variable], parts: tuple[Term, ...], used: set[
             return f"the symbol {variable.name} has no bounds: enumeration needs its min and max"
         if size > limit:
             return f"the symbol {variable.name} has {size} values; at most {limit} points are enumerated"
-        own = [part for part in parts if terms.variables(part) == {variable.name}]
+        own = [part for part in parts if terms.variables(part) == frozenset({variable.name})]
         kept = _filtered(variable, list(variable.ordered()), own)
         values.append(kept)
         total *= len(kept)
@@ -249,7 +252,7 @@ def least(variables: Sequence[Variable], parts: tuple[Term, ...]) -> Mapping[str
         sampled = any(v.count is None or v.count > SAMPLES for v in own)
         budget = max(2, int(MAX_POINTS ** (1 / len(own)))) if len(own) > 1 and sampled else SAMPLES
         values = [list(islice(v.ordered(), SAMPLES if len(own) == 1 else max(budget, v.count if v.role != "symbol" and v.count else 0))) for v in own]
-        values = [_filtered(v, vals, [p for p in chosen if terms.variables(p) == {v.name}]) for v, vals in zip(own, values, strict=True)]
+        values = [_filtered(v, vals, [p for p in chosen if terms.variables(p) == frozenset({v.name})]) for v, vals in zip(own, values, strict=True)]
         grid = Grid(own, values)
         if grid.points > 16 * MAX_POINTS:
             return f"more than {16 * MAX_POINTS} points"

@@ -4,6 +4,9 @@ For goals that are conjunctions of `a == b` and `x % c == 0` over products of sy
 proves. SymPy does the algebra and is loaded only when symbols meet symbolic strides.
 """
 
+# SymPy has no stubs: what its functions take and give is unknown to the type checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,7 +15,7 @@ from typing import Any
 
 from tilecheck.prove.obligation import Obligation
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Expr, Term
+from tilecheck.symbolic.terms import Expr, Term, arguments
 
 
 def applies(goal: Term) -> bool:
@@ -33,16 +36,16 @@ def proves(obligation: Obligation) -> bool:
 def _holds(part: Term, steps: Mapping[str, int]) -> bool:
     if not isinstance(part, Expr) or part.op != "==":
         return part is True
-    a, b = part.args
+    a, b = arguments(part)
     if isinstance(a, Expr) and a.op == "%" and b == 0 and isinstance(a.args[1], int):
-        return _divides(a.args[1], a.args[0], steps)  # type: ignore[arg-type]
-    return _expanded(terms.sub(a, b), {}) == []  # type: ignore[arg-type]
+        return _divides(a.args[1], arguments(a)[0], steps)
+    return _expanded(terms.sub(a, b), {}) == []
 
 
 def _divides(modulus: int, term: Term, steps: Mapping[str, int]) -> bool:
     """Every coefficient, times the steps of its variables, is a multiple of the modulus; so is the constant."""
     monomials = _expanded(term, steps)
-    return monomials is not None and gcd(*monomials) % modulus == 0 if monomials else monomials is not None
+    return gcd(*monomials) % modulus == 0 if monomials else monomials is not None
 
 
 def _expanded(term: Term, steps: Mapping[str, int]) -> list[int] | None:

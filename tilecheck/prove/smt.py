@@ -6,6 +6,9 @@ intervals. *Integers* otherwise: a quotient by a constant becomes a digit, x = c
 `%`, `/` and `>>` of z3 bit-vectors are never used with their signed meaning by accident: only the functions named here are.
 """
 
+# z3 has no stubs: the checker infers the widest expression from its source where a sort is known here, and leaves its operators untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportReturnType=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import threading
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, narrowed, relevant
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import HUGE, Interval, all_bounds
-from tilecheck.symbolic.terms import Expr, Term, var
+from tilecheck.symbolic.terms import Expr, Term, entries, var
 
 if TYPE_CHECKING:
     import z3
@@ -96,7 +99,7 @@ class Encoding:
         if term.op == "not":
             return z3.Not(self.truth(args[0]))
         if term.op == "true_in":
-            values: tuple[bool, ...] = term.args[1]  # type: ignore[assignment]
+            values = entries(term)
             return z3.Or([self.truth(terms.eq(args[0], k)) for k, value in enumerate(values) if value])
         return self.compare(term.op, args[0], args[1])
 
@@ -141,7 +144,7 @@ class Integers(Encoding):
     def compare(self, op: str, a: Term, b: Term) -> z3.BoolRef:
         """The comparison of integers."""
         left, right = self.integer(a), self.integer(b)
-        return left == right if op == "==" else left < right if op == "<" else left <= right  # type: ignore[return-value]
+        return left == right if op == "==" else left < right if op == "<" else left <= right
 
     def range_of(self, variable: Variable) -> z3.BoolRef:
         """The declared range."""
@@ -149,7 +152,7 @@ class Integers(Encoding):
 
     def value(self, model: z3.ModelRef, variable: Variable) -> int:
         """The value in a model, the completion's where it is free."""
-        return int(model.eval(self.integer(var(variable.name)), model_completion=True).as_long())  # type: ignore[attr-defined]
+        return int(model.eval(self.integer(var(variable.name)), model_completion=True).as_long())
 
     def integer(self, term: Term) -> z3.ArithRef:
         """An integer term."""
@@ -173,7 +176,7 @@ class Integers(Encoding):
         if op == "select":
             return z3.If(self.truth(args[0]), self.integer(args[1]), self.integer(args[2]))
         if op == "table":
-            return self._table(args[0], term.args[1])  # type: ignore[arg-type]
+            return self._table(args[0], entries(term))
         a, b = args
         if op == "-":
             return self.integer(a) - self.integer(b)
@@ -197,7 +200,7 @@ class Integers(Encoding):
         result = z3.IntVal(values[-1], self.context)
         for k in range(len(values) - 2, -1, -1):
             result = z3.If(self.truth(terms.eq(index, k)), z3.IntVal(values[k], self.context), result)
-        return result  # type: ignore[return-value]
+        return result
 
     def _divided(self, op: str, a: Term, b: Term) -> z3.ArithRef:
         import z3
@@ -213,13 +216,13 @@ class Integers(Encoding):
         if op in {"tdiv", "tmod"}:
             size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
             inner = self._divided("//" if op == "tdiv" else "%", size, b)
-            return z3.If(self.truth(terms.lt(a, 0)), -inner, inner)  # type: ignore[return-value]
+            return z3.If(self.truth(terms.lt(a, 0)), -inner, inner)
         if isinstance(b, int):
             if b <= 0:
                 raise Unsupported(f"a division by {b}")
             return self.digit(a, b)[0 if op == "//" else 1]
         left, right = self.integer(a), self.integer(b)  # z3 floors for positive divisors; index.range asks that they are
-        return left / right if op == "//" else left % right  # type: ignore[return-value]
+        return left / right if op == "//" else left % right
 
     def digit(self, term: Term, radix: int) -> tuple[z3.ArithRef, z3.ArithRef]:
         """(term div radix, term mod radix), both floored."""
@@ -255,7 +258,7 @@ class BitVectors(Encoding):
         """The comparison at a width that holds both."""
         k = self.width(self.bounds(a), self.bounds(b))
         left, right = self.low(a, k), self.low(b, k)
-        return left == right if op == "==" else left < right if op == "<" else left <= right  # type: ignore[return-value]
+        return left == right if op == "==" else left < right if op == "<" else left <= right
 
     def range_of(self, variable: Variable) -> z3.BoolRef:
         """The declared range, and the sign extension of the variable's own width."""
@@ -263,7 +266,7 @@ class BitVectors(Encoding):
 
     def value(self, model: z3.ModelRef, variable: Variable) -> int:
         """The signed value in a model."""
-        return int(model.eval(self._variable(variable.name), model_completion=True).as_signed_long())  # type: ignore[attr-defined]
+        return int(model.eval(self._variable(variable.name), model_completion=True).as_signed_long())
 
     def _variable(self, name: str) -> z3.BitVecRef:
         import z3
@@ -286,7 +289,7 @@ class BitVectors(Encoding):
         import z3
 
         size = vector.size()
-        return vector if size == k else z3.Extract(k - 1, 0, vector) if size > k else z3.SignExt(k - size, vector)  # type: ignore[return-value]
+        return vector if size == k else z3.Extract(k - 1, 0, vector) if size > k else z3.SignExt(k - size, vector)
 
     def _low(self, term: Expr, k: int) -> z3.BitVecRef:
         import z3
@@ -303,10 +306,10 @@ class BitVectors(Encoding):
         if op == "select":
             return z3.If(self.truth(args[0]), self.low(args[1], k), self.low(args[2], k))
         if op == "table":
-            values: tuple[int, ...] = term.args[1]  # type: ignore[assignment]
+            values = entries(term)
             result: z3.BitVecRef = self.low(values[-1], k)
             for index in range(len(values) - 2, -1, -1):
-                result = z3.If(self.truth(terms.eq(args[0], index)), self.low(values[index], k), result)  # type: ignore[assignment]
+                result = z3.If(self.truth(terms.eq(args[0], index)), self.low(values[index], k), result)
             return result
         a, b = args
         if op in {"-", "*", "^", "&", "|"}:
@@ -326,14 +329,14 @@ class BitVectors(Encoding):
                 return self.low(0, k)
             if zeros:
                 odd = terms.mul(a >> zeros, b)
-                return z3.Concat(self.low(odd, k - zeros), z3.BitVecVal(0, zeros, self.context))  # type: ignore[return-value]
+                return z3.Concat(self.low(odd, k - zeros), z3.BitVecVal(0, zeros, self.context))
         if op == "*" and isinstance(a, Expr) and isinstance(b, Expr):
             raise Unsupported("a product of two variables")
         left, right = self.low(a, k), self.low(b, k)
         table: dict[str, Callable[[], object]] = {
             "-": lambda: left - right, "*": lambda: left * right, "^": lambda: left ^ right, "&": lambda: left & right, "|": lambda: left | right,
         }
-        return table[op]()  # type: ignore[return-value]
+        return table[op]()
 
     def _divided(self, op: str, a: Term, b: Term, k: int) -> z3.BitVecRef:
         import z3
@@ -345,15 +348,15 @@ class BitVectors(Encoding):
         if op in {"tdiv", "tmod"}:
             size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
             inner = terms.floordiv(size, b) if op == "tdiv" else terms.mod(size, b)
-            return z3.If(self.truth(terms.lt(a, 0)), -self.low(inner, k), self.low(inner, k))  # type: ignore[return-value]
+            return z3.If(self.truth(terms.lt(a, 0)), -self.low(inner, k), self.low(inner, k))
         if op == ">>" or (b & (b - 1) == 0 and op == "//"):
             shift = b if op == ">>" else b.bit_length() - 1
-            return z3.Extract(shift + k - 1, shift, self.low(a, shift + k))  # type: ignore[return-value]
+            return z3.Extract(shift + k - 1, shift, self.low(a, shift + k))
         if b & (b - 1) == 0:
             bits = b.bit_length() - 1
             if bits >= k:
                 return self.low(a, k)
-            return z3.ZeroExt(k - bits, self.low(a, bits)) if bits else self.low(0, k)  # type: ignore[return-value]
+            return z3.ZeroExt(k - bits, self.low(a, bits)) if bits else self.low(0, k)
         return self.resized(self.digit(a, b)[0 if op == "//" else 1], k)
 
     def digit(self, term: Term, radix: int) -> tuple[z3.BitVecRef, z3.BitVecRef]:

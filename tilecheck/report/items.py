@@ -107,6 +107,8 @@ def entries_of(path: str) -> list[Entry]:
     except InputError as error:
         if not error.path or error.where != path:
             raise
+        if not Path(path).is_file():  # a pipe is read once
+            raise
         raise with_line(error, Path(path).read_text(encoding="utf-8", errors="replace")) from error
 
 
@@ -195,6 +197,8 @@ def _is_broken(path: str) -> bool:
 def _stdin() -> str:
     from tilecheck.document import MAX_BYTES
 
+    if sys.stdin is None:  # type: ignore[reportUnnecessaryComparison] (it is None where the caller closed it)
+        raise InputError("there is none", where=STDIN)
     try:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:

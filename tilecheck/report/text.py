@@ -23,8 +23,10 @@ STATUS_WIDTH = 8
 
 
 def report(outcomes: Sequence[Outcome], *, strict: bool, terminal: bool) -> str:
-    """The text of a run: every outcome, then the counts."""
-    parts = [render(part, terminal=terminal) for outcome in outcomes for part in _outcome(outcome, strict=strict)]
+    """The text of a run: every outcome, then the counts. What came out as expected is one line, unless it is all there is to show."""
+    alone = len(outcomes) == 1 and outcomes[0].verdict.status != "proved"
+    shown = [_full(outcome, strict=strict) if alone else _outcome(outcome, strict=strict) for outcome in outcomes]
+    parts = [render(part, terminal=terminal) for one in shown for part in one]
     return "".join(parts) + _summary(outcomes)
 
 
@@ -117,9 +119,10 @@ def _full(outcome: Outcome, *, strict: bool) -> list[RenderableType]:
     found = find_contract(call.opcode)
     contract = None if found is None or isinstance(found, BadSpelling) else found
     parts: list[RenderableType] = [_row(verdict.status, f"{title(outcome)}: {plain(call.opcode)}")]
-    if outcome.as_expected is False:
+    if outcome.as_expected is not None:
         why = f" ({outcome.item.why})" if outcome.item.why else ""
-        parts.append(_indented("", f"{outcome.item.expectation}{why}; it came out otherwise", "expected"))
+        otherwise = "" if outcome.as_expected else "; it came out otherwise"
+        parts.append(_indented("", f"{outcome.item.expectation}{why}{otherwise}", "claim"))
     elif strict and verdict.hazards:
         parts.append(_indented("not legal", "hazards are errors under --strict", "strict"))
     if verdict.status == "proved":

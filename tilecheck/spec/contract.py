@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from tilecheck.symbolic.terms import Expr, Term, var
 
@@ -138,9 +139,9 @@ def _plain(value: object) -> Data:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)  # type: ignore[reportUnknownVariableType]
+        return tuple(_plain(item) for item in cast("tuple[object, ...]", value))
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}  # type: ignore[reportUnknownVariableType]
+        return {str(key): _plain(item) for key, item in cast("Mapping[object, object]", value).items()}
     raise TypeError(f"no data form for {type(value).__name__}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 Condition = tuple[object, ...]
 """`("is", slot, value, ...)`, `("not", c)`, `("and", c, ...)` or `("or", c, ...)`; "" is an unwritten slot."""
@@ -38,13 +39,17 @@ def other_than(condition: Condition) -> Condition:
     return ("not", condition)
 
 
+def _is_condition(part: object) -> TypeGuard[Condition]:
+    return isinstance(part, tuple)
+
+
 def holds(condition: Condition, qualifiers: Mapping[str, str]) -> bool:
     """Whether a condition holds of parsed qualifiers."""
     kind, *rest = condition
     if kind == "is":
         slot, *values = rest
         return qualifiers.get(str(slot), "") in values
-    parts = [holds(part, qualifiers) for part in rest if isinstance(part, tuple)]
+    parts = [holds(part, qualifiers) for part in rest if _is_condition(part)]
     return not parts[0] if kind == "not" else all(parts) if kind == "and" else any(parts)
 
 
@@ -139,12 +144,12 @@ class Grammar:
                 return self._misplaced(token, found)
             missing = next((s for s in self.slots[position:place] if s.required), None)
             if missing is not None:
-                return self._missing(missing, found, before=token)
+                return self._missing(missing, before=token)
             found[self.slots[place].name] = token
             position = place + 1
         missing = next((s for s in self.slots[position:] if s.required), None)
         if missing is not None:
-            return self._missing(missing, found, before="")
+            return self._missing(missing, before="")
         return self._excluded(found) or found
 
     def _misplaced(self, token: str, found: Mapping[str, str]) -> BadSpelling:
@@ -158,7 +163,7 @@ class Grammar:
             return BadSpelling(f".{token}", f".{token} is {again}" if again == "written twice" else f".{token} {again}")
         return BadSpelling(f".{token}", f".{token} is written too late: the order is {self.order()}")
 
-    def _missing(self, slot: Slot, found: Mapping[str, str], *, before: str) -> BadSpelling:
+    def _missing(self, slot: Slot, *, before: str) -> BadSpelling:
         choices = "|".join(f".{value}" for value in slot.values)
         where = f" before .{before}" if before else ""
         return BadSpelling(f".{slot.values[0]}" if len(slot.values) == 1 else slot.name, f"{choices} is missing{where}")
@@ -211,7 +216,7 @@ def _slots_of(condition: Condition) -> set[str]:
     kind, *rest = condition
     if kind == "is":
         return {str(rest[0])}
-    return {name for part in rest if isinstance(part, tuple) for name in _slots_of(part)}
+    return {name for part in rest if _is_condition(part) for name in _slots_of(part)}
 
 
 def arch_rank(arch: str) -> tuple[int, int]:

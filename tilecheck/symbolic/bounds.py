@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from tilecheck.symbolic.terms import Expr, Term, subterms, trunc_div
+from tilecheck.symbolic.terms import Expr, Term, entries, subterms, trunc_div
 
 Interval = tuple[int, int]
 HUGE = 1 << 300
@@ -20,8 +20,8 @@ def all_bounds(term: Term, ranges: Mapping[str, Interval]) -> dict[Term, Interva
     """The interval of every node of the term."""
     found: dict[Term, Interval] = {}
 
-    def of(node: object) -> Interval:
-        return found[node] if isinstance(node, Expr) else (int(node), int(node))  # type: ignore[call-overload]
+    def of(node: Term) -> Interval:
+        return found[node] if isinstance(node, Expr) else (int(node), int(node))
 
     for node in subterms(term):
         assert isinstance(node, Expr)
@@ -45,7 +45,7 @@ def _node(node: Expr, args: list[Interval], ranges: Mapping[str, Interval]) -> I
     if op == "select":
         return min(args[1][0], args[2][0]), max(args[1][1], args[2][1])
     if op == "table":
-        values: tuple[int, ...] = node.args[1]  # type: ignore[assignment]
+        values = entries(node)
         return min(values), max(values)
     (a0, a1), (b0, b1) = args
     if op == "-":
@@ -79,7 +79,7 @@ def _division(op: str, args: list[Interval]) -> Interval:
             largest = max(abs(a0), abs(a1))
             return -largest, largest
         b0 = 1
-    divide = trunc_div if op == "tdiv" else lambda a, b: a // b
+    divide: Callable[[int, int], int] = trunc_div if op == "tdiv" else lambda a, b: a // b
     corners = [divide(a, b) for a in (a0, a1) for b in (b0, b1)]
     return min(*corners, 0) if a0 < 0 else min(corners), max(corners) if a1 < 0 else max(*corners, 0)
 
@@ -90,7 +90,7 @@ def _remainder(op: str, args: list[Interval]) -> Interval:
         largest = max(abs(b0), abs(b1), 1)
         low, high = -(largest - 1), largest - 1
         return (0 if a0 >= 0 and op == "tmod" else low), (min(high, max(a1, 0)) if op == "tmod" else high)
-    if 0 <= a0 and a1 < b0:
+    if a0 >= 0 and a1 < b0:
         return a0, a1
     return 0, b1 - 1
 

@@ -1,5 +1,8 @@
 """SymPy expressions as terms. SymPy is imported only where the caller already has."""
 
+# SymPy has no stubs: what its functions take and give is unknown to the type checker.
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import sys

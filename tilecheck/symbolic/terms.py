@@ -9,6 +9,7 @@ are the business of `index.range`: see `definedness`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import cast
 
 INT_OPS = frozenset({"+", "-", "*", "//", "%", "tdiv", "tmod", "^", "&", "|", "<<", ">>", "min", "max", "select", "table"})
 BOOL_OPS = frozenset({"==", "<", "<=", "and", "or", "not", "true_in"})
@@ -25,6 +26,7 @@ class Expr:
 
     op: str
     args: tuple[object, ...]
+    _hash: int
 
     def __init__(self, op: str, args: tuple[object, ...]) -> None:
         object.__setattr__(self, "op", op)
@@ -35,7 +37,7 @@ class Expr:
         raise AttributeError("terms are immutable")
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined]
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         """Structural equality; the truth term is `eq(a, b)`."""
@@ -144,6 +146,16 @@ class Expr:
 Term = int | Expr  # bool is an int: truth constants are True and False
 
 
+def arguments(node: Expr) -> tuple[Term, ...]:
+    """The arguments as terms; a variable's name and a lookup's values, which are none, are read otherwise: see `entries`."""
+    return cast("tuple[Term, ...]", node.args)
+
+
+def entries(node: Expr) -> tuple[int, ...]:
+    """The values of a lookup (`table`: integers, `true_in`: truth values)."""
+    return cast("tuple[int, ...]", node.args[1])
+
+
 def _written(op: str, a: object, b: object) -> Expr:
     """The node as written; NotImplemented (to Python) for what is no term."""
     if isinstance(a, int | Expr) and isinstance(b, int | Expr):
@@ -191,8 +203,9 @@ INT_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 
 
 def _binary(op: str, a: Term, b: Term) -> Term:
-    if isinstance(a, int) and isinstance(b, int) and not (op in {"//", "%", "tdiv", "tmod"} and b == 0):
-        if not (op in {"<<", ">>"} and (b < 0 or b > MAX_SHIFT)):
+    if isinstance(a, int) and isinstance(b, int):
+        undefined = (op in {"//", "%", "tdiv", "tmod"} and b == 0) or (op in {"<<", ">>"} and (b < 0 or b > MAX_SHIFT))
+        if not undefined:
             return INT_FUNCTIONS[op](a, b)
     return Expr(op, (a, b))
 
@@ -205,11 +218,11 @@ def add(*terms: Term) -> Term:
         if isinstance(term, int):
             constant += term
         elif term.op == "+":
-            for arg in term.args:
+            for arg in arguments(term):
                 if isinstance(arg, int):
                     constant += arg
                 else:
-                    rest.append(arg)  # type: ignore[arg-type]
+                    rest.append(arg)
         else:
             rest.append(term)
     if constant:
@@ -232,7 +245,7 @@ def mul(a: Term, b: Term) -> Term:
             return b
         assert isinstance(b, Expr)
         if b.op == "*" and isinstance(b.args[0], int):
-            return mul(a * b.args[0], b.args[1])  # type: ignore[arg-type]
+            return mul(a * b.args[0], arguments(b)[1])
     return Expr("*", (a, b))
 
 
@@ -311,7 +324,7 @@ def table(index: Term, values: tuple[int, ...]) -> Term:
     """values[index] for 0 <= index < len(values); an arithmetic progression becomes a linear term."""
     if isinstance(index, int):
         return values[index]
-    step = values[1] - values[0] if len(values) > 1 else 0
+    step = values[1] - values[0] if values[1:] else 0
     if all(value == values[0] + step * k for k, value in enumerate(values)):
         return add(values[0], mul(step, index))
     return Expr("table", (index, values))
@@ -360,7 +373,7 @@ def conj(*terms: Term) -> Term:
             if not term:
                 return False
         elif isinstance(term, Expr) and term.op == "and":
-            kept.extend(term.args)  # type: ignore[arg-type]
+            kept.extend(arguments(term))
         else:
             kept.append(term)
     kept = list(dict.fromkeys(kept))
@@ -377,7 +390,7 @@ def disj(*terms: Term) -> Term:
             if term:
                 return True
         elif isinstance(term, Expr) and term.op == "or":
-            kept.extend(term.args)  # type: ignore[arg-type]
+            kept.extend(arguments(term))
         else:
             kept.append(term)
     kept = list(dict.fromkeys(kept))
@@ -391,14 +404,14 @@ def negate(term: Term) -> Term:
     if isinstance(term, bool):
         return not term
     if isinstance(term, Expr) and term.op == "not":
-        return term.args[0]  # type: ignore[return-value]
+        return arguments(term)[0]
     return Expr("not", (term,))
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
     """The parts of a conjunction; () for True."""
     if isinstance(term, Expr) and term.op == "and":
-        return tuple(term.args)  # type: ignore[arg-type]
+        return arguments(term)
     return () if term is True else (term,)
 
 
@@ -476,9 +489,8 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
         if node.op == "var":
             result: Term = values.get(str(node.args[0]), node)
         elif node.op in {"table", "true_in"}:
-            index, entries = node.args
             maker: Callable[..., Term] = table if node.op == "table" else true_in
-            result = maker(walk(index), entries)  # type: ignore[arg-type]
+            result = maker(walk(arguments(node)[0]), entries(node))
         else:
             result = build(node.op, tuple(walk(arg) for arg in children(node)))
         memo[node] = result
@@ -497,9 +509,9 @@ def replace(term: Term, values: Mapping[str, Term]) -> Term:
         return term
     args = tuple(replace(arg, values) if isinstance(arg, int | Expr) else arg for arg in term.args)
     if term.op not in {"table", "true_in"} and all(isinstance(arg, int) for arg in args):
-        return build(term.op, args)  # type: ignore[arg-type]
+        return build(term.op, cast("tuple[int, ...]", args))
     if term.op == "select" and isinstance(args[0], bool):
-        return args[1] if args[0] else args[2]  # type: ignore[return-value]
+        return cast("Term", args[1] if args[0] else args[2])
     return Expr(term.op, args)
 
 
@@ -507,18 +519,18 @@ def evaluate(term: Term, values: Mapping[str, int]) -> int:
     """The value under an assignment of every variable; ZeroDivisionError, OverflowError or ValueError where undefined."""
     if isinstance(term, int):
         return term
-    op, args = term.op, term.args
+    op, args = term.op, arguments(term)
     if op == "var":
         return values[str(args[0])]
     if op == "select":
-        return evaluate(args[1] if evaluate(args[0], values) else args[2], values)  # type: ignore[arg-type]
+        return evaluate(args[1] if evaluate(args[0], values) else args[2], values)
     if op == "and":
-        return all(evaluate(arg, values) for arg in args)  # type: ignore[arg-type]
+        return all(evaluate(arg, values) for arg in args)
     if op == "or":
-        return any(evaluate(arg, values) for arg in args)  # type: ignore[arg-type]
+        return any(evaluate(arg, values) for arg in args)
     if op in {"table", "true_in"}:
-        return args[1][evaluate(args[0], values)]  # type: ignore[index,arg-type]
-    numbers = [evaluate(arg, values) for arg in args]  # type: ignore[arg-type]
+        return entries(term)[evaluate(args[0], values)]
+    numbers = [evaluate(arg, values) for arg in args]
     if op == "+":
         return sum(numbers)
     if op == "not":

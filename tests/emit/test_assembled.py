@@ -1,0 +1,142 @@
+"""Emitted kernels assembled by nvJitLink or ptxas, for the lowest architecture that has the form."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.gpu.forms import all_forms, wide_forms
+from tilecheck.call import apply
+from tilecheck.document import read_call
+from tilecheck.emit import assemble, emit_kernel_unchecked
+from tilecheck.emit.assemble import NoAssemblerError
+from tilecheck.layout.view import Tensor
+from tilecheck.spec import Contract, Register, find_contract, find_entry
+
+SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local")
+try:
+    assemble("", "sm_90")
+    MISSING = False
+except NoAssemblerError:
+    MISSING = True
+pytestmark = pytest.mark.skipif(MISSING, reason="no assembler is installed (extra `assemble`)")
+
+
+def call_of(opcode: str):
+    """A call of the plainest operands that an opcode takes."""
+    contract = find_contract(opcode)
+    assert isinstance(contract, Contract)
+    shape = tuple(axis.extent for axis in contract.atom)
+    operands = []
+    for operand in contract.operands:
+        dtype = f"bits{operand.bits}"
+        if isinstance(operand, Register):
+            layout = "S[({},8,4):(1,4@laneid,1@laneid)]".format(shape[0]) if contract.collective == "warp" else None
+            operands.append(Tensor("R", shape, dtype, "register", layout=layout))
+        else:
+            operands.append(Tensor("A", shape, dtype, operand.space, align=operand.align_bytes))
+    policy = {"cache_policy": 1 << 60} if any(p.name == "cache_policy" for p in contract.parameters) else {}
+    return apply(opcode, *operands, scope=contract.collective, **policy)
+
+
+def assembled(opcode: str) -> str:
+    kernel = emit_kernel_unchecked(call_of(opcode))
+    assert opcode in kernel.ptx
+    found = assemble(kernel.ptx, kernel.arch)
+    return "" if found.ok else f"{opcode} for {kernel.arch}: {found.log}"
+
+
+def spellings(mnemonic: str, seed: int, count: int) -> Iterator[str]:
+    """Legal spellings drawn at random: some qualifiers left out, the others any."""
+    entry = find_entry(mnemonic)
+    assert entry is not None
+    rng = random.Random(seed)
+    grammar = entry.grammar
+    found: set[str] = set()
+    while len(found) < count:
+        tokens = {slot.name: rng.choice(slot.values) if slot.required or rng.random() < 0.35 else "" for slot in grammar.slots}
+        tokens["space"] = rng.choice(SPACES)
+        opcode = grammar.spell(tokens)
+        if isinstance(grammar._read(opcode.split(".")[1:]), dict) and opcode not in found:
+            found.add(opcode)
+            yield opcode
+
+
+def plain(mnemonic: str) -> Iterator[str]:
+    entry = find_entry(mnemonic)
+    assert entry is not None
+    for space in ("global", "shared", "local"):
+        for vec in ("", "v2", "v4", "v8"):
+            for kind in next(slot for slot in entry.grammar.slots if slot.name == "type").values:
+                opcode = ".".join(part for part in (mnemonic, space, vec, kind) if part)
+                if isinstance(entry.grammar._read(opcode.split(".")[1:]), dict):
+                    yield opcode
+
+
+def single(mnemonic: str) -> Iterator[str]:
+    """Every qualifier once, with what it needs."""
+    needs = {"scope": {"order": "relaxed"}, "relaxed": {"scope": "gpu"}, "acquire": {"scope": "gpu"}, "release": {"scope": "gpu"},
+             "mmio": {"order": "relaxed", "scope": "sys"}, "l2": {"vec": "v8"}}
+    entry = find_entry(mnemonic)
+    assert entry is not None
+    for slot in entry.grammar.slots:
+        for value in slot.values:
+            tokens = {s.name: "" for s in entry.grammar.slots} | {"space": "global", "type": "b32"}
+            tokens |= {**needs.get(slot.name, {}), **needs.get(value, {}), slot.name: value}
+            opcode = entry.grammar.spell(tokens)
+            if tokens["space"] in SPACES and isinstance(entry.grammar._read(opcode.split(".")[1:]), dict):
+                yield opcode
+
+
+@pytest.mark.parametrize("mnemonic", ["ld", "st"])
+def test_every_type_vector_and_space_assembles(mnemonic):
+    opcodes = list(plain(mnemonic))
+    assert len(opcodes) > 100
+    assert [log for log in map(assembled, opcodes) if log] == []
+
+
+@pytest.mark.parametrize("mnemonic", ["ld", "st"])
+def test_every_qualifier_assembles(mnemonic):
+    opcodes = list(single(mnemonic))
+    values = {part for opcode in opcodes for part in opcode.split(".")}
+    entry = find_entry(mnemonic)
+    wanted = {value for slot in entry.grammar.slots for value in slot.values if slot.name not in {"space", "vec"}}
+    assert wanted <= values
+    assert [log for log in map(assembled, opcodes) if log] == []
+
+
+@pytest.mark.parametrize("mnemonic", ["ld", "st"])
+def test_random_legal_spellings_assemble(mnemonic):
+    assert [log for log in map(assembled, spellings(mnemonic, seed=11, count=120)) if log] == []
+
+
+@pytest.mark.parametrize("mnemonic", ["ldmatrix", "stmatrix"])
+def test_every_matrix_form_assembles(mnemonic):
+    grammar = find_entry(mnemonic).grammar
+    opcodes = [grammar.spell(q) for q in grammar.legal() if q["space"]]
+    assert len(opcodes) == 12
+    assert [log for log in map(assembled, opcodes) if log] == []
+
+
+def test_reconstructed_forms_assemble_for_sm_90():
+    for form in all_forms()[::6]:
+        kernel = emit_kernel_unchecked(read_call(form.document), "sm_90")
+        found = assemble(kernel.ptx, "sm_90")
+        assert found.ok, f"{form.name}: {found.log}"
+
+
+def test_the_256_bit_forms_assemble_for_sm_100_and_not_below():
+    for form in wide_forms():
+        kernel = emit_kernel_unchecked(read_call(form.document))
+        assert kernel.arch == "sm_100"
+        assert assemble(kernel.ptx, "sm_100").ok
+        assert not assemble(kernel.ptx.replace("sm_100", "sm_90"), "sm_90").ok
+
+
+def test_a_refusal_says_what_the_assembler_said():
+    kernel = emit_kernel_unchecked(call_of("ld.global.v4.b32"))
+    found = assemble(kernel.ptx.replace("ld.global.v4.b32", "ld.global.v3.b32"), kernel.arch)
+    assert not found.ok
+    assert "v3" in found.log or "error" in found.log

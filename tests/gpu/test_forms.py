@@ -1,0 +1,100 @@
+"""The forms of the campaign: all proved, nearly nothing undefined, mutants that say something; on a GPU, all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.gpu import arithmetic, campaign
+from tests.gpu.forms import all_forms, wide_forms
+from tests.gpu.mutants import contract_data, mutants
+from tilecheck.document import read_call
+from tilecheck.emit import emit_kernel_unchecked, emit_unchecked
+from tilecheck.prove.check import check
+from tilecheck.reconstruct import predicted, ptx_sha256, read_evidence
+from tilecheck.reconstruct.device import DeviceError, gpu
+from tilecheck.reconstruct.run import contract_of
+from tilecheck.spec import contract_hash
+
+EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
+FORMS = {form.name: form for form in all_forms()}
+
+
+def has_gpu() -> bool:
+    try:
+        return float(gpu(0).info.compute_capability) >= 9
+    except DeviceError:
+        return False
+
+
+def test_forms_have_names_of_their_own():
+    assert len(FORMS) == len(all_forms())
+
+
+def test_every_form_is_proved():
+    verdicts = {form.name: check(read_call(form.document)).status for form in [*all_forms(), *wide_forms()]}
+    assert {name: status for name, status in verdicts.items() if status != "proved"} == {}
+
+
+def test_stores_leave_less_than_one_percent_undefined():
+    for form in all_forms():
+        call = read_call(form.document)
+        if call.opcode.startswith("st"):
+            rows = predicted(call, form.values, form.elected).memory
+            assert sum(row[2] is None for row in rows) <= 0.01 * len(rows), form.name
+
+
+def test_there_are_mutants_of_every_image_bearing_part():
+    found = mutants()
+    assert len(found) >= 20
+    assert {one.part for one in found} == {"owner", "provider", "walk", "word order", "width", "transposition"}
+    assert all((one.predicts is None) != (one.emits is None) for one in found)
+
+
+def test_every_mutant_changes_the_prediction_or_the_kernel():
+    for one in mutants():
+        form = FORMS[one.form]
+        call = read_call(form.document)
+        if one.predicts:
+            wrong = contract_data(call.opcode)
+            one.predicts(wrong)
+            right, other = predicted(call, form.values, form.elected), predicted(call, form.values, form.elected, wrong)
+            assert (right.registers, right.memory) != (other.registers, other.memory), one.what
+        else:
+            assert one.emits
+            kernel = emit_kernel_unchecked(call, "sm_90", contract=one.emits(contract_of(call)))
+            assert kernel.ptx != emit_kernel_unchecked(call, "sm_90").ptx, one.what
+
+
+@pytest.mark.parametrize("family", ["memory", "matrix"])
+def test_evidence_covers_every_form(family):
+    entries = {str(entry["form"]): entry for entry in read_evidence(EVIDENCE / f"{family}.json")}
+    for form in all_forms():
+        if form.family == family:
+            assert entries[form.name]["matches"] is True, form.name
+    if family == "memory":
+        assert all(entries[form.name]["status"] == "assembled, not reconstructed" for form in wide_forms())
+
+
+@pytest.mark.parametrize("family", ["memory", "matrix"])
+def test_evidence_is_of_the_ptx_and_contracts_that_stand_here(family):
+    for entry in read_evidence(EVIDENCE / f"{family}.json"):
+        form = FORMS.get(str(entry["form"]))
+        if form is not None:
+            call = read_call(form.document)
+            assert entry["ptx_sha256"] == ptx_sha256(emit_unchecked(call, str(entry["arch"])).normalised), f"stale: {form.name}"
+            assert entry["contract"] == contract_hash(contract_of(call)), f"stale: {form.name}"
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("not has_gpu()", reason="needs a GPU of compute capability 9.0")
+def test_the_campaign_matches_on_this_gpu(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["campaign", "--out", str(tmp_path)])
+    assert campaign.main() == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("not has_gpu()", reason="needs a GPU of compute capability 9.0")
+def test_arithmetic_agrees_with_the_gpu():
+    assert arithmetic.run(seed=2)[1] == []
