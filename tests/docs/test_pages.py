@@ -7,23 +7,26 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 from pages import DOCS, ROOT, Runner, agrees, anchors, blocks, commands, links, name_of, pages
 
 from tilecheck.document import read_file, read_text
+from tilecheck.errors import InputError
 
 PAGES = pages()
-GENERATED = "reference/contracts/"
 
 
+@cache
 def texts() -> dict[str, str]:
     """Every page that links may lead to, the generated ones included, by its path in the repository."""
     found = {name_of(page): page.read_text(encoding="utf-8") for page in PAGES}
     return found | {f"docs/{path}": text for path, text in generator().pages().items()}
 
 
+@cache
 def generator():
     spec = importlib.util.spec_from_file_location("tilecheck_docs_generate", DOCS / "generate.py")
     module = importlib.util.module_from_spec(spec)
@@ -56,7 +59,10 @@ def test_python_blocks_compile(page):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_call_documents_can_be_read(page):
     for block in blocks(page.read_text(encoding="utf-8")):
-        if block.language == "json" and '"tilecheck/call@1"' in block.text:
+        if block.mark == "file: broken.json":
+            with pytest.raises(InputError):
+                read_text(block.text, where=name_of(page))
+        elif block.language == "json" and '"tilecheck/call@1"' in block.text:
             assert read_text(block.text, where=f"{name_of(page)}:{block.line}")
         elif block.language == "json":
             json.loads(block.text)

@@ -17,8 +17,8 @@ from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
 
 if TYPE_CHECKING:
-    from tilecheck.prove.tiers import Tiers
     from tilecheck.prove.enumeration import Array
+    from tilecheck.prove.tiers import Tiers
 
 LEVEL = {"grid": 0, "cluster": 1, "cta": 2, "warp": 4, "thread": 5}
 SCOPE_LEVEL = {"cluster": 1, "cta": 2, "warpgroup": 3, "warp": 4, "thread": 5}
@@ -180,8 +180,10 @@ def _first_count(counts: Array, executing: Array) -> Array:
 
 
 def _uneven(active: Array, warps: int, *, lanes_count: bool) -> Array:
-    """For instances of `warps` warps: threads missing from the product of their warps and lanes, and (where lanes are a group axis) active ones
-    of instances with another number of lanes than the first."""
+    """For instances of `warps` warps: threads missing from the product of their warps and lanes.
+
+    Where lanes are a group axis, also the active ones of instances with another number of lanes than the first.
+    """
     import numpy as np
 
     bad = np.zeros_like(active)

@@ -21,7 +21,6 @@ from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_
 from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
 
-
 EVALUATED = 500_000
 """Points that the evaluator looks at in an audit of one call."""
 
@@ -37,7 +36,7 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
         mnemonic = mnemonic_of(call.opcode)
         return Verdict(call.id, call.opcode, ERROR, None, None, (), reason=f"no contract knows the mnemonic {mnemonic}")
     if isinstance(contract, BadSpelling):
-        return Verdict(call.id, call.opcode, REFUTED, None, None, (_bad_spelling(call, contract),))
+        return Verdict(call.id, call.opcode, REFUTED, None, None, (_bad_spelling(contract),))
     verdict = _Checker(call, contract, Tiers(INDEX_DTYPES[call.index_dtype], rlimit=rlimit, audit=audit)).verdict()
     if audit:
         _compare(call, contract, verdict)
@@ -64,7 +63,7 @@ def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
         )
 
 
-def _bad_spelling(call: Call, bad: BadSpelling) -> ClauseResult:
+def _bad_spelling(bad: BadSpelling) -> ClauseResult:
     nearest = f"; nearest legal: {', '.join(bad.nearest)}" if bad.nearest else ""
     return ClauseResult(
         "opcode", REFUTED, "grammar", 0.0, f"the spelling is one of the ISA; at fault: {bad.qualifier}", bad.source,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilecheck.call import INDEX_DTYPES, Call, Scalar, Value
@@ -148,16 +148,16 @@ def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
             yield Clause(name, statement, Obligation((*problem.symbols,), problem.facts, check.divisible), point="symbols")
         names = tuple(f"@c{k}" for k in range(len(check.shape)))
         narrows = 0 if check.widens else check.old_bits // check.new_bits
-        yield Clause(name, statement, _retype(problem, check), point="coordinates", coordinates=names, narrows=narrows)
+        yield Clause(name, statement, _retype(problem, side, check), point="coordinates", coordinates=names, narrows=narrows)
 
 
-def _retype(problem: Problem, check: RetypeCheck) -> Obligation:
+def _retype(problem: Problem, side: Side, check: RetypeCheck) -> Obligation:
     coords = tuple(var(f"@c{k}") for k in range(len(check.domain)))
     variables = tuple(
         Variable(f"@c{k}", "atom", 0, extent - 1 if isinstance(extent, int) else None) for k, extent in enumerate(check.domain)
     )
     within = tuple(terms.lt(c, e) for c, e in zip(coords, check.domain, strict=True) if isinstance(e, Expr))
-    premise = terms.conj(problem.active, *within)
+    premise = terms.conj(problem.active, side.defined, *within)
     first, axes = check.bit_of(coords, 0), check.axes_of(coords, 0)
     goals: list[Term] = [terms.eq(terms.mod(first, check.new_bits), 0)] if check.widens else []
     for j in range(1, check.group):
@@ -165,8 +165,8 @@ def _retype(problem: Problem, check: RetypeCheck) -> Obligation:
         other = check.axes_of(coords, j)
         goals.extend(terms.eq(other.get(name, 0), axes.get(name, 0)) for name in {*axes, *other})
     goal = terms.conj(*goals)
-    threads = problem.thread_variables() if terms.variables(goal) & {*THREAD, ELECTED} else ()
-    return Obligation((*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, *within), goal)
+    threads = problem.thread_variables() if terms.variables(terms.conj(goal, side.defined)) & {*THREAD, ELECTED} else ()
+    return Obligation((*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, side.defined, *within), goal)
 
 
 def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
@@ -253,6 +253,7 @@ def _element(problem: Problem, side: Side, repeats: tuple[int, ...], premise: Te
              without: tuple[str, ...] = ()) -> Obligation:
     """An obligation about every accessed element; in a collective its lane is the owner or the provider, a function of the atom."""
     spec = side.spec
+    premise = terms.conj(premise, side.defined)
     written = spec.lane if isinstance(spec, Register) else spec.provider
     lane = None if written is None else terms.normal(written)
     if lane is not None:
@@ -458,7 +459,7 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[C
     for check in side.trace.slices:
         goal = terms.conj(terms.le(0, terms.normal(check.begin)), terms.le(terms.add(terms.normal(check.begin), check.extent), terms.normal(check.limit)))
         where = (str(check.step), str(check.axis))
-        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=where)
+        yield Clause(name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal), point="row", coordinates=where)
     bit = side.trace.locate(_coordinates(problem, repeats)).bit
     ranges = _ranges(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
     lowest = all_bounds(bit, ranges)[bit][0] if isinstance(bit, Expr) else bit

@@ -33,7 +33,7 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
     outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
-    parts, rest = relevant(problem.active, terms.eq(slot, 0))
+    parts, rest = relevant(terms.conj(problem.active, side.defined), terms.eq(slot, 0))
     used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
     pair = _pair(problem, [*outer, *inner], inner, slot, lane)
     grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, MAX_POINTS)

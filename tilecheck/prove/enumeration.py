@@ -4,7 +4,8 @@ Values are bounded in Python ints first; where an intermediate could leave int64
 """
 
 # NumPy's stubs give an array whose kind is known at run time only (int64, Python ints, booleans) no operators.
-# pyright: reportOperatorIssue=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportOperatorIssue=false, reportArgumentType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ def lcm(a: int, b: int) -> int:
 class Side:
     """One operand: the contract's, the call's view, and the view as a function over base variables.
 
-    label: the name in documents, with `#2` and so on for a repeated name.
+    label: the name in documents, with `#2` and so on for a repeated name. defined: every divisor and shift amount in its view is one;
+    where it does not hold, `index.range` fails and no other clause is owed.
     """
 
     spec: Operand
@@ -35,6 +36,7 @@ class Side:
     trace: Trace
     name: str
     label: str
+    defined: Term
 
     @property
     def tensor(self) -> Tensor:
@@ -104,7 +106,8 @@ def prepare(call: Call, contract: Contract) -> Problem:
         grounded = operand.map_terms(lambda t: ground(t, call.launch) if isinstance(t, Expr) else t)
         name = operand.tensor.name
         again = sum(side.name == name for side in sides)
-        sides.append(Side(spec, operand, trace(grounded, ranges), name, f"{name}#{again + 1}" if again else name))
+        defined = terms.conj(*(terms.definedness(term) for term in dict.fromkeys(grounded.terms()) if isinstance(term, Expr)))
+        sides.append(Side(spec, operand, trace(grounded, ranges), name, f"{name}#{again + 1}" if again else name, defined))
     facts = terms.conj(run.facts, *(implied_facts(call, side.tensor) for side in sides))
     groups = group_axes(call, contract.collective)
     return Problem(call, contract, run, groups, tuple(sides), symbols, facts)
@@ -146,9 +149,8 @@ def implied_facts(call: Call, tensor: Tensor) -> Term:
     entries = [*tensor.shape, *(e for one in tile.shard for e in (one.extent, one.stride)), *(value for _, value in tile.offset)]
     if not any(isinstance(entry, Expr) for entry in entries):
         return True
-    for extent in (*tensor.shape, *(one.extent for one in tile.shard)):
-        if isinstance(extent, Expr):
-            parts.append(terms.le(0, terms.normal(extent)))
+    extents = (*tensor.shape, *(one.extent for one in tile.shard))
+    parts.extend(terms.le(0, terms.normal(extent)) for extent in extents if isinstance(extent, Expr))
     parts.append(terms.lt(terms.normal(limits(tensor.layout)[1]), INDEX_DTYPES[call.index_dtype][1]))
     return terms.conj(*dict.fromkeys(parts))
 

@@ -43,11 +43,15 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     rows = atom_variables(problem.contract, without=spec.row)
     lane = spec.provider is None
     threads = problem.thread_variables(lane=lane)
-    parts, _ = relevant(problem.accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
+    accessing = problem.accessing
+    if spec.provider is not None:
+        provided = {"laneid": terms.normal(spec.provider)}
+        accessing, start = terms.substitute(accessing, provided), terms.substitute(start, provided)
+    parts, _ = relevant(accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
     used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
     grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, MAX_POINTS)
     if isinstance(grid, str):
-        found = tiers.solved(_pair(problem, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid)
+        found = tiers.solved(_pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid)
         if found.holds is not False:
             return None
         return _race(fixed(problem, found.witness or {}), side, repeats, tiers)
@@ -56,13 +60,13 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     holds = grid.truth(terms.conj(*parts))
     starts = np.broadcast_to(grid.array(start), grid.shape)
     varying = {s.name: s.varies for s in problem.call.symbols if s.varies not in {"grid", "cluster"}}
-    return _collide(grid, starts, holds, width, varying, problem, side)
+    return _collide(grid, starts, holds, width, varying, side)
 
 
 LEVELS = frozenset({"cta", "warp", "thread"})
 
 
-def _pair(problem: Problem, outer: list[Variable], inner: list[Variable], start: Term, width: int, side: Side) -> Obligation:
+def _pair(problem: Problem, accessing: Term, outer: list[Variable], inner: list[Variable], start: Term, width: int, side: Side) -> Obligation:
     """Two accesses of different threads, repeats or rows do not overlap."""
     rename = {v.name: var(f"{v.name}@1") for v in inner}
 
@@ -78,10 +82,10 @@ def _pair(problem: Problem, outer: list[Variable], inner: list[Variable], start:
     ))
     apart = terms.disj(terms.le(terms.add(start, width), there(start)), terms.le(terms.add(there(start), width), start))
     variables = (*outer, *inner, *copied_variables(problem, "@1", LEVELS), *(replace(v, name=f"{v.name}@1") for v in inner))
-    return Obligation(variables, terms.conj(problem.accessing, there(problem.accessing), other, copy, shared), apart)
+    return Obligation(variables, terms.conj(accessing, there(accessing), other, copy, shared), apart)
 
 
-def _collide(grid: Grid, starts: Array, holds: Array, width: int, varying: dict[str, str], problem: Problem, side: Side) -> Hazard | None:
+def _collide(grid: Grid, starts: Array, holds: Array, width: int, varying: dict[str, str], side: Side) -> Hazard | None:
     """The first two accesses, for one value of the uniform symbols, that overlap and can happen together."""
     import numpy as np
 

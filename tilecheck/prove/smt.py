@@ -7,7 +7,8 @@ intervals. *Integers* otherwise: a quotient by a constant becomes a digit, x = c
 """
 
 # z3 has no stubs: the checker infers the widest expression from its source where a sort is known here, and leaves its operators untyped.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportReturnType=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportReturnType=false
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -387,7 +388,7 @@ def ranges_of(variables: Sequence[Variable]) -> dict[str, Interval]:
     return found
 
 
-def encodings(variables: Sequence[Variable], *parts: Term) -> list[type[Encoding]]:
+def encodings(*parts: Term) -> list[type[Encoding]]:
     """The encodings to try, the one that fits first."""
     bits = any(isinstance(node, Expr) and node.op in BIT_OPS for part in parts for node in terms.subterms(part))
     return [BitVectors, Integers] if bits else [Integers, BitVectors]
@@ -434,7 +435,7 @@ def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -
     names = terms.variables(terms.conj(*parts))
     used = [v for v in narrowed(tuple(variables), tuple(parts)) if v.name in names]
     reasons: list[str] = []
-    for made in encodings(used, *parts):
+    for made in encodings(*parts):
         try:
             query = Query(made, used, parts, rlimit)
             values = query.ask()

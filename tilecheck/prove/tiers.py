@@ -11,7 +11,6 @@ from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
-
 RLIMIT = 20_000_000
 """z3's own measure of work for one query, the same on every machine; about ten seconds."""
 
