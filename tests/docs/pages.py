@@ -124,9 +124,13 @@ class Runner:
         described = tomllib.loads(project)["project"]
         folder = self.folder / f"{described['name'].replace('-', '_')}-{described['version']}.dist-info"
         folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n", encoding="utf-8")
+        (folder / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n", encoding="utf-8"
+        )
         groups = described.get("entry-points", {})
-        lines = [line for group, points in groups.items() for line in (f"[{group}]", *(f"{key} = {value}" for key, value in points.items()))]
+        lines = [
+            line for group, points in groups.items() for line in (f"[{group}]", *(f"{key} = {value}" for key, value in points.items()))
+        ]
         (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def output(self, line: str) -> str | None:

@@ -90,7 +90,9 @@ def test_links_lead_somewhere(page):
 def test_the_same_program_generates_the_same_pages():
     def output(seed):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, str(DOCS / "generate.py")], capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+        done = subprocess.run(
+            [sys.executable, str(DOCS / "generate.py")], capture_output=True, text=True, check=True, env=environment, cwd=ROOT
+        )
         return done.stdout
 
     first = output("1")
@@ -117,10 +119,16 @@ def test_the_book_builds_without_a_warning(tmp_path):
     pytest.importorskip("mkdocs")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)],
-        capture_output=True, text=True, check=False, cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "reference" / "contracts" / "matrix" / "index.html").exists()
     pages = list(tmp_path.rglob("*.html"))
-    remote = [page for page in pages if "fonts.googleapis" in page.read_text(encoding="utf-8") or 'src="http' in page.read_text(encoding="utf-8")]
+    remote = [
+        page for page in pages if "fonts.googleapis" in page.read_text(encoding="utf-8") or 'src="http' in page.read_text(encoding="utf-8")
+    ]
     assert remote == []

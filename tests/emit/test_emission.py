@@ -202,6 +202,13 @@ def test_contradictory_bases_are_refused():
         emit_kernel_unchecked(apply("ld.global.b32", Tensor("R", (1,), "float32", "register"), memory, scope="thread"))
 
 
+def test_a_million_repeats_are_not_written():
+    registers = Tensor("R", (1000, 1000, 1), "float32", "register", layout=S[(1000, 1000, 1) : (1000, 1, 1)])
+    call = apply("ld.global.b32", registers, Tensor("A", (1000, 1000, 1), "float32"), scope="thread")
+    with pytest.raises(EmissionError, match="1000000 repeats"):
+        emit_unchecked(call)
+
+
 def test_names_that_ptx_cannot_write_stay_apart():
     names = Names()
     assert [names.of(key) for key in ("A b", "A_b", "tc_s", "9", "A b")] == ["A_b", "A_b_n2", "rtc_s", "r9", "A_b"]

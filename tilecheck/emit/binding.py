@@ -20,6 +20,8 @@ from tilecheck.symbolic.terms import Expr, Term, var
 MAX_POINTS = 1 << 20
 """Threads x symbol values at which a register slot is compared before it counts as varying."""
 
+MOST_INSTRUCTIONS = 1 << 16
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -57,6 +59,8 @@ class Binding:
 
     def issues(self) -> Iterator[Issue]:
         """The instructions, in row-major order of the repeat axes."""
+        if prod(self.repeat) > MOST_INSTRUCTIONS:
+            raise EmissionError(f"{prod(self.repeat)} repeats are as many instructions, at most {MOST_INSTRUCTIONS} are written")
         for repeat in product(*(range(extent) for extent in self.repeat)):
             slots: dict[str, tuple[int, ...]] = {}
             offsets: dict[str, Term] = {}

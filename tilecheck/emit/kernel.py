@@ -89,6 +89,8 @@ def parameters_of(binding: Binding, registers: Registers) -> tuple[Parameter, ..
         if isinstance(first.spec, Register):
             found.append(RegisterBank(first.label, registers.slots[first.spec.name], first.spec.bits // 8, threads))
             continue
+        if space not in {"global", "shared", "local"}:
+            raise EmissionError(f"tensor {tensor}: a kernel cannot show {space} memory")
         size = tensor_bytes(own)
         align, rest = residue(own)
         if space == "global":

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
-from tilecheck.evaluate.launch import BEYOND, THREAD_NAMES, Active, Launch, Thread
+from tilecheck.evaluate.launch import THREAD_NAMES, Active, Launch, Thread
 from tilecheck.evaluate.views import Coordinate, FixedView, View, flat
 
 DEFINED = Limits()
@@ -118,6 +118,11 @@ class Case:
         used = [*self.conditions, *([self.pred] if self.pred else []), *(e for o in self.operands for e in o.view.indices)]
         elected = any(ELECTED in expression.names for expression in used)
         return (*self.facts.symbols, *([Symbol(ELECTED, 0, 31, 1, "grid", bounded=True)] if elected else []))
+
+    @cached_property
+    def selective(self) -> bool:
+        """Whether some threads may execute and others not."""
+        return any(condition.names & THREAD_NAMES for condition in self.conditions)
 
     @cached_property
     def activity_names(self) -> tuple[str, ...]:
@@ -242,19 +247,18 @@ class Scene:
             if self.case.facts.hold(values):
                 yield Scene(self.case, values)
 
-    def around(self, thread: Thread) -> Active:
-        """The threads other than `thread` that may be active while it has these values."""
-        names = set(self.case.activity_names)
-        if not names & {symbol.name for symbol in self.case.varying(BEYOND["cluster"])}:
-            return self.executing()
-        found: dict[tuple[int, int], set[int]] = {}
-        for levels, distance in ((("thread",), 0), (("warp", "thread"), 1), (("cta", "warp", "thread"), 2)):
-            for scene in self.alternatives(levels):
-                for warp, lanes in scene.executing().items():
-                    if (0 if warp == thread[:2] else 1 if warp[0] == thread.cta else 2) == distance:
-                        found.setdefault(warp, set()).update(lanes)
-        found.get(thread[:2], set()).discard(thread.lane)
-        return {warp: tuple(sorted(lanes)) for warp, lanes in found.items() if lanes}
+    def inside(self) -> Iterator[Scene]:
+        """The scenes of threads of one instance of the scope, where a symbol that decides who executes varies inside it."""
+        levels = [level for level in self.launch.inner_levels if any(s.name in self.case.activity_names for s in self.case.varying((level,)))]
+        return self.alternatives(levels) if levels else iter(())
+
+    def settled(self) -> Active:
+        """The active lanes of every warp, as far as they are active with every value that varies inside the scope."""
+        found = self.executing()
+        for other in self.inside():
+            there = other.executing()
+            found = {warp: tuple(lane for lane in lanes if lane in there.get(warp, ())) for warp, lanes in found.items()}
+        return {warp: lanes for warp, lanes in found.items() if lanes}
 
 
 def _condition(source: object) -> Expression:

@@ -188,32 +188,15 @@ def _shape(extents: Extents) -> str:
 def shape(scene: Scene, operand: Operand) -> Observation | None:
     """Rank, group, repeat and atom extents."""
     launch, found = scene.launch, operand.view.static_shape
-    wrong = form(scene.case, operand)
     if operand.view.refused:
         return None
-    for instance in launch.instances(scene.executing()).values() if launch.group_rank else ():
+    active = scene.executing() if scene.case.selective else launch.everyone
+    for instance in launch.instances(active).values() if launch.group_rank else ():
         group = launch.extents(instance)
         if found[: launch.group_rank] != group:
             expected = f"shape ({', '.join([*map(str, group), '*repeat', *map(str, operand.atom_extents)])})"
             return _whole(operand, expected, _shape(found))
-    return wrong or _unstable(scene, operand)
-
-
-def _unstable(scene: Scene, operand: Operand) -> Observation | None:
-    """Group extents that change because a symbol takes another value in another thread of the instance."""
-    names = {s.name: s.varies for s in scene.case.varying(scene.launch.inner_levels) if s.name in scene.case.activity_names}
-    if not names:
-        return None
-    unit = 3 if "thread" in names.values() else 2 if "warp" in names.values() else 1
-    for instance, members in scene.launch.instances(scene.executing()).items():
-        present = {Thread(*warp, lane) for warp, lanes in members.items() for lane in lanes}
-        for other in scene.alternatives(scene.launch.inner_levels):
-            for thread in scene.launch.threads:
-                if scene.launch.instance(thread[:2]) != instance or other.active(thread) == (thread in present):
-                    continue
-                if any(peer[:unit] != thread[:unit] for peer in present):
-                    return _whole(operand, "group extents that are the same for every value", f"{who(scene, thread)} may or may not execute")
-    return None
+    return form(scene.case, operand)
 
 
 def owner(site: Site) -> Observation | None:

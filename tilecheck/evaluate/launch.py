@@ -58,6 +58,11 @@ class Launch:
         """Every thread, in the order of counterexamples."""
         return tuple(Thread(c, w, lane) for c in range(self.ctas) for w in range(self.warps) for lane in range(self.lanes(w)))
 
+    @cached_property
+    def everyone(self) -> Active:
+        """Every lane of every warp."""
+        return {(cta, warp): tuple(range(self.lanes(warp))) for cta in range(self.ctas) for warp in range(self.warps)}
+
     def cta_axes(self, cta: int) -> tuple[int, int, int]:
         """cbx, cby, cbz of a CTA."""
         x, y, _ = self.cluster

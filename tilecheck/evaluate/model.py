@@ -21,7 +21,7 @@ from tilecheck.evaluate.predict import Image, Prediction, Values
 from tilecheck.evaluate.views import Coordinate
 
 LIMIT = 2_000_000
-ADDRESSED = {"storage", "participation", "shape", "index.range", "bounds"}
+ADDRESSED = {"storage", "participation", "shape", "bounds"}
 """The clauses without which the accesses of a call are not known."""
 
 
@@ -123,10 +123,12 @@ class Model:
         return Observation(expected, actual, f"{self.case.opcode}: expected {expected}, found {actual}.")
 
     def _values(self, point: Point) -> dict[str, int]:
-        missing = [symbol.name for symbol in self.case.symbols if symbol.name not in point.symbols]
+        missing = [symbol.name for symbol in self.case.facts.symbols if symbol.name not in point.symbols]
         if missing and point.symbols:
             raise ValueError(f"the point gives no value for {', '.join(missing)}")
-        return {symbol.name: point.symbols[symbol.name] for symbol in self.case.symbols if symbol.name in point.symbols}
+        given = {symbol.name: point.symbols[symbol.name] for symbol in self.case.facts.symbols if symbol.name in point.symbols}
+        elected = {symbol.name: point.symbols.get(symbol.name, 0) for symbol in self.case.symbols[len(self.case.facts.symbols):]}
+        return {**given, **elected}
 
     def _split(self, scene: Scene, operand: Operand, point: Point) -> Observation | None:
         thread = None if point.cta is None else point.thread()
@@ -159,10 +161,10 @@ class Model:
             found = clauses.form(self.case, operand)
             if found is not None and not scene.values:
                 return found
-            names = set(self.case.activity_names)
+            symbolic = self.case.selective and bool(self.case.symbols)
         else:
-            names = {*operand.view.declared_names, *operand.size_names}
-        if names and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
+            symbolic = bool(operand.view.declared_names | operand.size_names)
+        if symbolic and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
             return None
         decide = {"shape": clauses.shape, "replica": clauses.replica, "backing": clauses.backing}[short]
         return decide(scene, operand)
@@ -260,13 +262,15 @@ class Model:
         return iter(launch.threads)
 
     def _first_of_operand(self, short: str, operand: Operand, budget: Budget) -> Point | None:
-        names = set(self.case.activity_names) if short == "shape" else set(operand.view.declared_names) | set(operand.size_names)
-        if short == "shape" and clauses.form(self.case, operand):
-            names = set[str]()
+        names = {*operand.view.declared_names, *operand.size_names}
+        said = bool(names)
+        if short == "shape":
+            said = self.case.selective and clauses.form(self.case, operand) is None
+            names = set(self.case.activity_names) if said else set[str]()
         for scene in self._scenes(names):
             budget.spend()
             if self._operand_clause(short, scene, operand):
-                return Point(scene.values if names else {})
+                return Point(scene.values if said else {})
         return None
 
     def _first_split(self, operand: Operand, budget: Budget) -> Point | None:

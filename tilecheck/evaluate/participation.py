@@ -15,17 +15,26 @@ def participation(scene: Scene, thread: Thread) -> Observation | None:
         if not launch.collective:
             return None
         return Observation("a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together.")
-    if not scene.active(thread):
-        return _missing(scene, thread)
-    found = _uneven(scene, thread)
-    return found or (_divergent(scene, thread) if launch.collective else None)
+    found = _undetermined(scene, thread) or _missing(scene, thread)
+    if found is not None or not scene.active(thread):
+        return found
+    return _divergent(scene, thread) if launch.collective else _uneven(scene, thread)
+
+
+def _undetermined(scene: Scene, thread: Thread) -> Observation | None:
+    """A thread that may or may not execute, by a symbol that takes several values inside one instance of the scope."""
+    executes = scene.active(thread)
+    if all(other.active(thread) == executes for other in scene.inside()):
+        return None
+    expected, actual = f"{who(scene, thread)} to execute always or never", "it depends on a symbol that varies inside the scope"
+    return Observation(expected, actual, f"{who(scene, thread)} may or may not execute: {actual}, so no coordinate counts the active threads.")
 
 
 def _missing(scene: Scene, thread: Thread) -> Observation | None:
     """An inactive thread inside the smallest product around the active ones."""
     instance = scene.launch.instance(thread[:2])
-    members = scene.launch.instances(scene.around(thread)).get(instance)
-    if not members or thread not in scene.launch.hull(instance, members):
+    members = scene.launch.instances(scene.settled()).get(instance)
+    if scene.active(thread) or not members or thread not in scene.launch.hull(instance, members):
         return None
     reason = "is switched off" if scene.launch.exists(thread) else "does not exist"
     needs = "all 32 lanes of a warp" if scene.launch.collective else f"a product of warps and lanes at {scene.launch.scope} scope"
@@ -33,19 +42,16 @@ def _missing(scene: Scene, thread: Thread) -> Observation | None:
 
 
 def _uneven(scene: Scene, thread: Thread) -> Observation | None:
-    """At warp and warpgroup scope, an instance with other extents than an earlier one."""
+    """At warp and warpgroup scope, an instance with other extents than the first one."""
     launch = scene.launch
     if launch.scope not in {"warp", "warpgroup"}:
         return None
-    instance = launch.instance(thread[:2])
-    mine = launch.extents(launch.instances(scene.executing())[instance])
-    for other in scene.alternatives(("cta", "warp", "thread")):
-        for earlier, members in launch.instances(other.executing()).items():
-            if earlier < instance and launch.extents(members) != mine:
-                expected, actual = f"group extents {list(launch.extents(members))}", f"{list(mine)}"
-                sentence = f"{launch.scope} {list(instance)} has group extents {actual}, {launch.scope} {list(earlier)} {expected[14:]}."
-                return Observation(expected, actual, sentence)
-    return None
+    instance, instances = launch.instance(thread[:2]), launch.instances(scene.settled())
+    mine, first = launch.extents(instances[instance]), launch.extents(instances[min(instances)])
+    if mine == first:
+        return None
+    sentence = f"{launch.scope} {list(instance)} has group extents {list(mine)}, the first executing {launch.scope} {list(first)}."
+    return Observation(f"group extents {list(first)}", f"{list(mine)}", sentence)
 
 
 def _divergent(scene: Scene, thread: Thread) -> Observation | None:

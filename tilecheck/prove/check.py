@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError
@@ -21,6 +22,8 @@ from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_
 from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
 
+ACCESSING = (".index.range", ".bounds", ".contiguous", ".aligned")
+"""The clauses that are owed where pred holds."""
 EVALUATED = 500_000
 """Points that the evaluator looks at in an audit of one call."""
 
@@ -78,7 +81,8 @@ class _Checker:
     tiers: Tiers
 
     def __post_init__(self) -> None:
-        self.results: list[ClauseResult] = []
+        self.results: dict[str, ClauseResult] = {}
+        self.never = ""
         self.arch_floor = self.contract.arch
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
@@ -90,12 +94,12 @@ class _Checker:
         status, reason = (VACUOUS, vacuous) if vacuous else (self.status(), None)
         found = tuple(h for h in self.found_hazards if isinstance(h, Hazard)) if status == PROVED or not vacuous else ()
         return Verdict(
-            self.call.id, self.call.opcode, status, self.arch_floor, self.instructions, tuple(self.results), hazards=found,
+            self.call.id, self.call.opcode, status, self.arch_floor, self.instructions, tuple(self.results.values()), hazards=found,
             contract_hash=contract_hash(self.contract), reason=reason,
         )
 
     def status(self) -> str:
-        states = {result.status for result in self.results}
+        states = {result.status for result in self.results.values()}
         return REFUTED if REFUTED in states else UNPROVED if UNPROVED in states else PROVED
 
     def run(self) -> str | None:
@@ -112,9 +116,7 @@ class _Checker:
         good = self.storage(problem)
         together = self.clauses(problem, build.participation(problem, self.tiers))
         if together:
-            repeats = self.shape(problem, good)
-            if repeats is not None:
-                self.accesses(problem, good, repeats)
+            self.accesses(problem, self.shape(problem, good))
         self.backing(problem)
         return None
 
@@ -140,17 +142,29 @@ class _Checker:
         if found is None:
             return "no symbol value satisfies the facts, or no thread executes the call"
         if isinstance(found, str):
-            self.results.append(ClauseResult("facts", UNPROVED, "", 0.0, "some symbol value satisfies the facts", "", reason=found))
+            self.add(ClauseResult("facts", UNPROVED, "", 0.0, "some symbol value satisfies the facts", "", reason=found))
         return None
 
     def static(self, name: str, statement: str, findings: list[Finding]) -> None:
         """A clause that needs no symbols: refuted by the first finding."""
         if not findings:
-            self.results.append(ClauseResult(name, PROVED, "structure", 0.0, statement, self.contract.source))
+            self.add(ClauseResult(name, PROVED, "structure", 0.0, statement, self.contract.source))
             return
         example = findings[0].example()
         reason = "; ".join(f.sentence for f in findings)
-        self.results.append(ClauseResult(name, REFUTED, "structure", 0.0, statement, self.contract.source, reason, example))
+        self.add(ClauseResult(name, REFUTED, "structure", 0.0, statement, self.contract.source, reason, example))
+
+    def add(self, result: ClauseResult) -> None:
+        """Notes a result; several obligations of one clause are one result: refuted before unproved before proved."""
+        known = self.results.get(result.id)
+        if known is None:
+            self.results[result.id] = result
+            return
+        order = (REFUTED, UNPROVED, PROVED, VACUOUS)
+        first, second = sorted((known, result), key=lambda r: order.index(r.status))
+        methods = dict.fromkeys(m for m in (known.method, result.method) if m and (m != "structure" or first.status != PROVED))
+        method = first.method if first.status != PROVED else "; ".join(methods) or "structure"
+        self.results[result.id] = replace(first, ms=first.ms + second.ms, method=method)
 
     def storage(self, problem: Problem) -> set[str]:
         """Storage and type of each operand; the names of those that are right."""
@@ -167,45 +181,42 @@ class _Checker:
                     self.static(f"{name}.type", f"the elements of {side.name} are of a type the instruction takes", wrong)
         return good
 
-    def shape(self, problem: Problem, good: set[str]) -> tuple[int, ...] | None:
-        """The shape of each operand; the repeat extents where all are right."""
-        right = True
+    def shape(self, problem: Problem, good: set[str]) -> dict[str, tuple[int, ...]]:
+        """The shape of each operand; the repeat extents of those whose storage and shape are right."""
+        right: dict[str, tuple[int, ...]] = {}
         repeats = build.repeat_extents(problem)
         for side in problem.sides:
             if side.trace.refusal is not None:
-                right = False
                 continue
             findings = build.shape_findings(problem, side, repeats)
             if findings:
-                right = False
                 self.static(f"{side.spec.name}.shape", build.shape_statement(problem, side), findings)
-            else:
-                right = self.clauses(problem, build.extents(problem, side)) and right
-        if not right or repeats is None:
-            return None
-        count = 1
-        for extent in repeats:
-            count *= extent
-        self.instructions = count
-        return repeats if good else None
+            elif self.clauses(problem, build.extents(problem, side)):
+                right[side.spec.name] = build.own_repeats(problem, side)
+        if len(right) == len(problem.sides):
+            self.instructions = prod(right[problem.sides[0].spec.name])
+        return {name: extents for name, extents in right.items() if name in good}
 
-    def accesses(self, problem: Problem, good: set[str], repeats: tuple[int, ...]) -> None:
-        addressed = True
+    def accesses(self, problem: Problem, right: dict[str, tuple[int, ...]]) -> None:
+        """The clauses of every operand whose storage and shape are right."""
+        if problem.run.pred is not True and right:
+            found = self.tiers.least((*problem.symbols, *problem.thread_variables()), terms.conjuncts(problem.accessing))
+            self.never = "pred is false wherever the call executes" if found is None else ""
+        inside: set[str] = set()
         for side in problem.sides:
-            if side.spec.name not in good:
-                addressed = False
+            repeats = right.get(side.spec.name)
+            if repeats is None:
                 continue
             self.clauses(problem, build.ownership(problem, side, repeats, self.tiers))
             ranged = self.clauses(problem, build.begins_in_range(problem, side))
-            inside = self.clauses(problem, build.bounds(problem, side, repeats))
-            if ranged and inside:
-                self.clauses(problem, build.offsets_in_range(problem, side, repeats))
-            if inside:
+            if self.clauses(problem, build.bounds(problem, side, repeats)):
+                inside.add(side.spec.name)
+                if ranged:
+                    self.clauses(problem, build.offsets_in_range(problem, side, repeats))
                 self.clauses(problem, build.addresses(problem, side, repeats))
-            addressed = addressed and inside
         self.clauses(problem, build.divisors(problem))
-        if addressed:
-            self.found_hazards = hazards(problem, repeats, self.tiers)
+        if len(inside) == len(problem.sides):
+            self.found_hazards = hazards(problem, right[problem.sides[0].spec.name], self.tiers)
 
     def backing(self, problem: Problem) -> None:
         for side in problem.sides:
@@ -217,22 +228,15 @@ class _Checker:
     def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
         """Decides clauses one after the other (several of one id are one clause); whether none of them is refuted or open."""
         right = True
-        merged: dict[str, ClauseResult] = {}
         for clause in clauses:
-            known = merged.get(clause.id)
+            known = self.results.get(clause.id)
             if known is not None and known.status == REFUTED:
                 continue
             started = time.perf_counter()
             outcome = clause.outcome if clause.outcome is not None else self.tiers.decide(clause.obligation)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
-            if known is not None:
-                if result.status == PROVED:
-                    result = replace(known, ms=known.ms + result.ms)
-                elif known.status == UNPROVED and result.status == UNPROVED:
-                    result = known
-            merged[clause.id] = result
-            right = right and result.status == PROVED
-        self.results.extend(merged.values())
+            self.add(result)
+            right = right and result.status in {PROVED, VACUOUS}
         return right
 
     def result(self, problem: Problem, clause: Clause, outcome: Outcome, ms: float) -> ClauseResult:
@@ -240,6 +244,8 @@ class _Checker:
         if outcome.holds is None:
             return ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=outcome.reason)
         method = outcome.reason or (f"enumeration, {outcome.points} points" if outcome.points else "structure")
+        if outcome.holds and self.never and clause.id.endswith(ACCESSING):
+            return ClauseResult(clause.id, VACUOUS, method, ms, clause.statement, source, reason=self.never)
         if outcome.holds:
             return ClauseResult(clause.id, PROVED, method, ms, clause.statement, source)
         example = counterexample(problem, clause, outcome)

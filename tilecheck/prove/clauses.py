@@ -191,6 +191,12 @@ def repeat_extents(problem: Problem) -> tuple[int, ...] | None:
     return None
 
 
+def own_repeats(problem: Problem, side: Side) -> tuple[int, ...]:
+    """The repeat axes of an operand of the right shape."""
+    shape = side.trace.shape
+    return tuple(e for e in shape[len(problem.groups) : len(shape) - len(problem.contract.atom)] if isinstance(e, int))
+
+
 def shape_statement(problem: Problem, side: Side) -> str:
     """What the shape clause asks."""
     group = ", ".join(f"{axis.kind} {axis.extent}" for axis in problem.groups) or "none"

@@ -137,9 +137,8 @@ def copied_variables(problem: Problem, suffix: str, levels: frozenset[str]) -> t
 
 def _symbol_variable(call: Call, name: str, low: int | None, high: int | None, step: int) -> Variable:
     """A declared symbol; without bounds it ranges over index_dtype, which is too much to enumerate: such an end stays None."""
-    first, last = INDEX_DTYPES[call.index_dtype]
-    low = first if low is None and first == 0 else low
-    return Variable(name, "symbol", low if low is None else max(low, first), high if high is None else min(high, last), step)
+    first, _ = INDEX_DTYPES[call.index_dtype]
+    return Variable(name, "symbol", first if low is None and first == 0 else low, high, step)
 
 
 def implied_facts(call: Call, tensor: Tensor) -> Term:

@@ -1,0 +1,324 @@
+"""The reference page of a family of contracts, as Markdown: everything is read from the contracts' data and the evidence files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from tilecheck.report.explain import issue_text
+from tilecheck.spec import BadSpelling, Contract, Entry, Family, Memory, Register, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.symbolic.terms import Term, evaluate
+
+EXAMPLES = {
+    "ld": ("ld.global.v4.b32",),
+    "st": ("st.global.v2.b64",),
+    "ldmatrix": ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
+    "stmatrix": ("stmatrix.sync.aligned.m8n8.x4.shared.b16", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
+}
+"""Spellings that a page shows in full; the first legal one of a mnemonic that is not here."""
+WHO = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
+KINDS = {"predicate": "a condition", "flag": "true or false", "u64": "an unsigned 64-bit value"}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table; pipes in cells are escaped."""
+    cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    lines = [head, ["---"] * len(head), *cells]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def code(text: object) -> str:
+    """Inline code."""
+    return f"`{text}`"
+
+
+def codes(values: Iterable[object], joiner: str = " ") -> str:
+    """Several pieces of inline code."""
+    return joiner.join(code(value) for value in values)
+
+
+def block(text: str, language: str = "text") -> str:
+    """A fenced block."""
+    return f"```{language}\n{text.rstrip()}\n```\n"
+
+
+def condition_text(condition: Sequence[Any], *, negated: bool = False) -> str:
+    """A condition of a grammar in words."""
+    kind, *rest = condition
+    if kind == "not":
+        return condition_text(rest[0], negated=not negated)
+    if kind == "is":
+        slot, *values = rest
+        written, unwritten = [f".{value}" for value in values if value], "" in values
+        if not written:
+            return f"{code(slot)} is {'written' if negated else 'left out'}"
+        if negated:
+            return f"{code(slot)} is {'written and ' if unwritten else ''}not {codes(written, ', ')}"
+        return f"{code(slot)} is {'one of ' if len(written) > 1 else ''}{codes(written, ', ')}{' or left out' if unwritten else ''}"
+    joiner = " or " if (kind == "or") != negated else " and "
+    parts = [condition_text(part, negated=negated) for part in rest]
+    nested = [len(part) > 1 and isinstance(part[1], tuple) and part[0] != "not" for part in rest]
+    return joiner.join(f"({part})" if inner else part for part, inner in zip(parts, nested, strict=True)) or "always"
+
+
+def spellings(entry: Entry) -> list[Contract]:
+    """The contracts that the page shows in full."""
+    found: list[Contract] = []
+    for opcode in EXAMPLES.get(entry.grammar.mnemonic, ()):
+        contract = find_contract(opcode)
+        assert isinstance(contract, Contract), opcode
+        found.append(contract)
+    return found or [entry.contract(next(entry.grammar.legal()))]
+
+
+def signature(contract: Contract) -> tuple[object, ...]:
+    """What a form asks of its operands, the opcode and the space aside."""
+    widths = tuple((operand.bits, operand.align_bytes if isinstance(operand, Memory) else 0) for operand in contract.operands)
+    return contract.suffix, widths, contract.move
+
+
+def forms(entry: Entry) -> Iterator[Contract]:
+    """Every legal form that differs from others in more than its cache behaviour, order or space: around the first example."""
+    grammar = entry.grammar
+    base = dict(spellings(entry)[0].qualifiers)
+
+    def read(qualifiers: Mapping[str, str]) -> Contract | None:
+        found = grammar.read(grammar.spell(qualifiers))
+        return None if isinstance(found, BadSpelling) else entry.contract(found)
+
+    start = read(base)
+    assert start is not None
+    matters: list[str] = []
+    for slot in grammar.slots:
+        tried = [read({**base, slot.name: value}) for value in (*slot.values, *([] if slot.required else [""]))]
+        if any(one is not None and signature(one) != signature(start) for one in tried):
+            matters.append(slot.name)
+    choices = [("", *slot.values) if not slot.required else slot.values for slot in grammar.slots if slot.name in matters]
+    for values in product(*choices):
+        found = read({**base, **dict(zip(matters, values, strict=True))})
+        if found is not None:
+            yield found
+
+
+def forms_table(entry: Entry) -> str:
+    """One row for every combination of atom, width and alignment: a spelling, the alignment, the containers, the floor."""
+    rows: dict[tuple[object, ...], list[Contract]] = {}
+    for contract in forms(entry):
+        rows.setdefault((contract.suffix, signature(contract)[1]), []).append(contract)
+    lines: list[Sequence[object]] = []
+    for group in rows.values():
+        first = group[0]
+        atom = ", ".join(f"{axis.name} {axis.extent}" for axis in first.atom)
+        memory = next((o for o in first.operands if isinstance(o, Memory)), None)
+        align = "-" if memory is None else f"{memory.align_bytes} byte{'s' if memory.align_bytes > 1 else ''}"
+        floor = min((one.arch for one in group), key=arch_rank)
+        others = list(dict.fromkeys(q for one in group[1:] for q in one.qualifiers.values() if q and q not in first.qualifiers.values()))
+        also = codes((f".{one}" for one in others), ", ") or "-"
+        lines.append((code(first.opcode), also, atom, f"{first.operands[0].bits} bits", align, floor))
+    return table(("spelling", "same with", "atom", "element", "rows start at multiples of", "floor"), lines)
+
+
+def coordinates(contract: Contract) -> str:
+    """`matrix, row, word`."""
+    return ", ".join(axis.name for axis in contract.atom)
+
+
+def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
+    """(name, where, elements, what is asked) of each operand."""
+    for operand in contract.operands:
+        types = codes(operand.dtypes, ", ") if operand.dtypes else f"any {operand.bits}-bit dtype"
+        role = "written" if operand.write else "read"
+        if isinstance(operand, Register):
+            who = "the executing thread" if operand.lane is None else f"lane {code(operand.lane)}"
+            asks = f"element ({coordinates(contract)}) is register {code(operand.register)} of {who}"
+            asks += "; distinct slots, no replicas" if operand.write else "; any replica may be read"
+            yield code(operand.name), f"registers, {role}", types, asks
+            continue
+        asks = f"elements along {' and '.join(operand.row)} are consecutive; rows start at multiples of {operand.align_bytes} bytes"
+        if operand.provider is not None:
+            surplus = ", further lanes repeat valid addresses" if operand.surplus == "repeat" else ""
+            asks += f"; lane {code(operand.provider)} gives the address of a row{surplus}"
+        yield code(operand.name), f"{operand.space} memory, {role}", types, asks
+
+
+def lane_table(title: str, lane: Term, contract: Contract, axes: Sequence[str]) -> str:
+    """The values of a lane expression over the last two of `axes` (outer ones 0)."""
+    extents = {axis.name: axis.extent for axis in contract.atom}
+    *outer, down, across = axes
+    fixed = dict.fromkeys(outer, 0)
+    head = (f"{down} \\ {across}", *map(str, range(extents[across])))
+    rows = [(f"**{i}**", *(evaluate(lane, {**fixed, down: i, across: j}) for j in range(extents[across]))) for i in range(extents[down])]
+    where = f" ({', '.join(f'{name} 0' for name in outer)})" if outer else ""
+    return f"{title}{where}:\n\n{table(head, rows)}\n"
+
+
+def maps(contract: Contract) -> Iterator[str]:
+    """The ownership and provider maps as small tables, and where each part of an element goes."""
+    if len(contract.atom) < 2:
+        return
+    for operand in contract.operands:
+        names = [axis.name for axis in contract.atom]
+        if isinstance(operand, Register) and operand.lane is not None:
+            yield lane_table(f"Lane that holds {code(operand.name)}[{coordinates(contract)}]", operand.lane, contract, names)
+        elif isinstance(operand, Memory) and operand.provider is not None:
+            rows = [name for name in names if name not in operand.row]
+            if len(rows) >= 2:
+                yield lane_table(f"Lane that gives the address of row ({', '.join(rows)})", operand.provider, contract, rows)
+
+
+def image_table(contract: Contract) -> str:
+    """For contracts that move parts of elements: which lane, and which half of its register, holds each shared value of matrix 0."""
+    move = contract.move
+    register = next((o for o in contract.operands if isinstance(o, Register) and o.lane is not None), None)
+    if register is None or len(contract.atom) != 3 or len(move.parts) != 1:
+        return ""
+    lane, part = register.lane, move.parts[0]
+    assert lane is not None
+    _, down, across = contract.atom
+    cells: dict[tuple[int, int], str] = {}
+    for row, word, half in product(range(down.extent), range(across.extent), range(part.extent)):
+        at = {contract.atom[0].name: 0, down.name: row, across.name: word, part.name: half}
+        source = [evaluate(term, at) for term in move.source]
+        memory, held = ((source[1], source[2] * part.extent + source[3]), (row, word, half))
+        if register.name == move.src:
+            memory, held = (row, word * part.extent + half), (source[1], source[2], source[3])
+        owner = evaluate(lane, {contract.atom[0].name: 0, down.name: held[0], across.name: held[1]})
+        cells[memory] = f"{owner}{'lh'[held[2]] if part.extent == 2 else f'.{held[2]}'}"
+    columns = range(across.extent * part.extent)
+    head = ("row \\ column", *map(str, columns))
+    rows = [(f"**{i}**", *(cells.get((i, j), "?") for j in columns)) for i in range(down.extent)]
+    return f"Lane that holds the shared b16 value at (row, column) of a matrix; `l` is the low half of its register, `h` the high half:\n\n{table(head, rows)}\n"
+
+
+def move_text(contract: Contract) -> str:
+    """`dst[matrix, row, word; half] <- src[...]`."""
+    move, count = contract.move, len(contract.atom)
+    left = coordinates(contract) + "".join(f"; {part.name}" for part in move.parts)
+    right = ", ".join(map(str, move.source[:count])) + "".join(f"; {term}" for term in move.source[count:])
+    return f"{move.dst}[{left}] <- {move.src}[{right}]"
+
+
+def shown(contract: Contract) -> str:
+    """One spelling in full."""
+    atom = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
+    lines = [
+        f"### {code(contract.opcode)}\n",
+        f"- executes: {WHO.get(contract.collective, contract.collective)}",
+        f"- atom: {atom}, the last axes of every view",
+        f"- from {contract.arch}; {contract.source}; contract {code(contract_hash(contract))}\n",
+        "The PTX statement, and what it moves:\n",
+        block(f"{issue_text(contract)}\n{move_text(contract)}"),
+        table(("operand", "where", "elements", "asks"), operand_rows(contract)),
+        *maps(contract),
+        image_table(contract),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def parameter_rows(entry: Entry) -> list[tuple[str, str, str]]:
+    """(name, kind, when) of every parameter that some form takes."""
+    found: dict[str, tuple[str, str, str]] = {}
+    base = dict(spellings(entry)[0].qualifiers)
+    for slot in entry.grammar.slots:
+        for value in (*slot.values, "" if not slot.required else slot.values[0]):
+            read = entry.grammar.read(entry.grammar.spell({**base, slot.name: value}))
+            if isinstance(read, BadSpelling):
+                continue
+            for one in entry.contract(read).parameters:
+                always = any(p.name == one.name for p in spellings(entry)[0].parameters)
+                when = "" if always else f"with {code('.' + value)}" + (", required" if one.required else "")
+                when = when or (f"only with {code(one.needs)}" if one.needs else "optional")
+                role = " (a PTX operand)" if one.operand else ""
+                found.setdefault(one.name, (code(one.name), KINDS.get(one.kind, one.kind) + role, when))
+    return list(found.values())
+
+
+def grammar_text(entry: Entry) -> str:
+    """Slots, exclusions and floors."""
+    grammar = entry.grammar
+    slots = [(code(f".{s.name}"), codes(f".{value}" for value in s.values), "yes" if s.required else "") for s in grammar.slots]
+    parts = [block(grammar.order()), table(("slot", "qualifiers, in this place of the order", "must be written"), slots)]
+    if grammar.exclusions:
+        rules = [(code(f".{rule.at}"), rule.why, condition_text(rule.when)) for rule in grammar.exclusions]
+        parts.append("Not in the ISA, hence refuted by `opcode`:\n\n" + table(("at fault", "why", "refused where"), rules))
+    if len(grammar.floors) > 1:
+        rows = [(floor.arch, condition_text(floor.when)) for floor in sorted(grammar.floors, key=lambda f: arch_rank(f.arch))]
+        parts.append("Architecture floors:\n\n" + table(("from", "where"), rows))
+    else:
+        parts.append(f"Architecture floor: {grammar.floors[0].arch}.\n")
+    return "\n".join(parts)
+
+
+def evidence_text(mnemonic: str, records: Sequence[Mapping[str, object]]) -> str:
+    """What stands behind the contract: the document, and what assemblers and GPUs confirmed."""
+    mine = [record for record in records if mnemonic_of(str(record.get("opcode", ""))) == mnemonic]
+    if not mine:
+        return "*Specified* only: no evidence file of this checkout names a form of it.\n"
+    groups: dict[tuple[str, ...], list[Mapping[str, object]]] = {}
+    for record in mine:
+        key = tuple(str(record.get(name, "-")) for name in ("compute_capability", "device", "driver"))
+        groups.setdefault(key, []).append(record)
+    rows: list[Sequence[object]] = []
+    for (capability, device, driver), group in sorted(groups.items()):
+        ran = [record for record in group if "matches" in record]
+        right = {str(record["opcode"]) for record in ran if record["matches"] is True and not stale(record)}
+        old = {str(record["opcode"]) for record in ran if stale(record)} - right
+        wrong = {str(record["opcode"]) for record in ran if record["matches"] is not True}
+        assembled = {str(record["opcode"]) for record in group if record.get("assembled") is True} - right
+        dates = sorted(str(record["date"])[:10] for record in group if record.get("date"))
+        rows.append((device, capability, driver, dates[-1] if dates else "-", len(right), len(assembled), len(old), len(wrong)))
+    head = ("device", "compute capability", "driver", "date", "reconstructed", "assembled only", "stale", "differ")
+    return table(head, rows) + "\nNumbers count opcodes. Stale: the contract has changed since the run.\n"
+
+
+def stale(record: Mapping[str, object]) -> bool:
+    """Whether the contract of a record's opcode has another hash now."""
+    if "contract" not in record:
+        return False
+    contract = find_contract(str(record["opcode"]))
+    return not isinstance(contract, Contract) or contract_hash(contract) != record["contract"]
+
+
+def mnemonic_page(entry: Entry, records: Sequence[Mapping[str, object]]) -> str:
+    """The section of one mnemonic."""
+    parameters = parameter_rows(entry)
+    about = (entry.contract.__doc__ or "").strip().split("\n")[0]
+    parts = [
+        f"## {entry.grammar.mnemonic}\n",
+        f"{about} Source: {entry.grammar.source}.\n",
+        grammar_text(entry),
+        "Forms, by what they ask of memory (spaces, cache behaviour and ordering change none of it):\n",
+        forms_table(entry),
+        *("" if not parameters else part for part in ("Parameters:\n", table(("name", "value", "when"), parameters))),
+        *(shown(contract) for contract in spellings(entry)),
+        f"### What stands behind {code(entry.grammar.mnemonic)}\n",
+        f"*Specified*: {entry.grammar.source}.\n",
+        evidence_text(entry.grammar.mnemonic, records),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def family_page(family: Family, records: Sequence[Mapping[str, object]]) -> str:
+    """The page of one family."""
+    module = sys.modules[family.entries[0].contract.__module__]
+    about = (module.__doc__ or family.name).strip()
+    note = f"*Generated from `contracts/{family.name}.py`.*"
+    return "\n".join([f"# {family.name}\n", f"{about}\n\n{note}\n", *(mnemonic_page(entry, records) for entry in family.entries)])
+
+
+def index_page(families: Sequence[Family]) -> str:
+    """The list of all mnemonics."""
+    rows = [
+        (
+            f"[{code(entry.grammar.mnemonic)}]({family.name}.md#{entry.grammar.mnemonic})",
+            family.name,
+            entry.grammar.arch_floor({}),
+            entry.grammar.source,
+        )
+        for family in families
+        for entry in family.entries
+    ]
+    text = "Each contract is one Python function in `contracts/`; these pages are read from its data.\n"
+    return f"# Contracts\n\n{text}\n{table(('mnemonic', 'family', 'lowest floor', 'specified in'), rows)}"
