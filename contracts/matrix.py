@@ -15,8 +15,12 @@ CONTAINERS = ("float32", "int32", "uint32", "bits32")
 
 def _grammar(mnemonic: str, arch: str, source: str) -> Grammar:
     slots = (
-        Slot("sync", ("sync",), required=True), Slot("aligned", ("aligned",), required=True), Slot("shape", ("m8n8",), required=True),
-        Slot("num", ("x1", "x2", "x4"), required=True), Slot("trans", ("trans",)), Slot("space", ("shared", "shared::cta")),
+        Slot("sync", ("sync",), required=True),
+        Slot("aligned", ("aligned",), required=True),
+        Slot("shape", ("m8n8",), required=True),
+        Slot("num", ("x1", "x2", "x4"), required=True),
+        Slot("trans", ("trans",)),
+        Slot("space", ("shared", "shared::cta")),
         Slot("type", ("b16",), required=True),
     )
     return Grammar(mnemonic, slots, exclusions=(), floors=(Floor(both(), arch),), source=source)
@@ -36,17 +40,31 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     num = int(q["num"][1:])
     matrix, row, word, half = var("matrix"), var("row"), var("word"), var("half")
     register = Register("dst" if load else "src", bits=32, register=matrix, write=load, lane=4 * row + word, dtypes=CONTAINERS)
-    memory = Memory("src" if load else "dst", "shared", bits=32, row=("word",), align_bytes=16, write=not load,
-                    provider=8 * matrix + row, surplus="repeat", dtypes=CONTAINERS)
+    memory = Memory(
+        "src" if load else "dst",
+        "shared",
+        bits=32,
+        row=("word",),
+        align_bytes=16,
+        write=not load,
+        provider=8 * matrix + row,
+        surplus="repeat",
+        dtypes=CONTAINERS,
+    )
     transposed = (matrix, 2 * word + half, row // 2, row % 2)
     return Contract(
-        opcode=grammar.spell(q), mnemonic=grammar.mnemonic, arch=grammar.arch_floor(q), source=grammar.source, collective="warp",
+        opcode=grammar.spell(q),
+        mnemonic=grammar.mnemonic,
+        arch=grammar.arch_floor(q),
+        source=grammar.source,
+        collective="warp",
         atom=(AtomAxis("matrix", num), AtomAxis("row", 8), AtomAxis("word", 4)),
         operands=(register, memory) if load else (memory, register),
         parameters=(Parameter("pred", "predicate"), *((Parameter("preserve_dst", "flag", needs="pred"),) if load else ())),
         move=Move("dst", "src", source=transposed if q["trans"] else (matrix, row, word, half), parts=(AtomAxis("half", 2),)),
         issue="{opcode} {{{dst}}}, [{src}];" if load else "{opcode} [{dst}], {{{src}}};",
-        qualifiers=q, space_written=bool(q["space"]),
+        qualifiers=q,
+        space_written=bool(q["space"]),
     )
 
 

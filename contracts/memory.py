@@ -41,6 +41,7 @@ WIDE = either(both(is_("vec", "v8"), OF_32), both(is_("vec", "v4"), OF_64))
 GLOBAL_OR_GENERIC = is_("space", "global", "")
 ORDERED = either(is_("order", "volatile", "relaxed", "acquire", "release"), written("mmio"))
 
+# fmt: off
 COMMON = (
     Exclusion(both(is_("vec", "v8"), either(OF_8, OF_16, OF_64)), "vec", ".v8 takes 32-bit types only; no vector moves more than 256 bits"),
     Exclusion(both(written("vec"), is_("type", "b128")), "vec", "b128 is a scalar type: no vector moves more than 256 bits"),
@@ -65,6 +66,7 @@ LOAD_ONLY = (
     Exclusion(both(written("nc"), is_("cop", "lu", "cv")), "cop", "with .nc only .ca, .cg and .cs exist"),
     Exclusion(both(written("prefetch"), other_than(GLOBAL_OR_GENERIC)), "prefetch", "prefetch sizes exist in global memory only"),
 )
+# fmt: on
 FLOORS = (
     Floor(both(), "sm_75"),
     Floor(either(is_("prefetch", "L2::256B"), written("hint")), "sm_80"),
@@ -73,24 +75,44 @@ FLOORS = (
 )
 
 
-def _slots(orders: tuple[str, ...], spaces: tuple[str, ...], operators: tuple[str, ...], extra: tuple[Slot, ...], late: tuple[Slot, ...]) -> tuple[Slot, ...]:
+def _slots(
+    orders: tuple[str, ...], spaces: tuple[str, ...], operators: tuple[str, ...], extra: tuple[Slot, ...], late: tuple[Slot, ...]
+) -> tuple[Slot, ...]:
     return (
-        Slot("mmio", ("mmio",)), Slot("order", orders), Slot("scope", ("cta", "cluster", "gpu", "sys")), Slot("space", spaces),
-        Slot("cop", operators), *extra, Slot("l1", L1_EVICT), Slot("l2", L2_EVICT), Slot("hint", ("L2::cache_hint",)), *late,
-        Slot("vec", ("v2", "v4", "v8")), Slot("type", TYPES, required=True),
+        Slot("mmio", ("mmio",)),
+        Slot("order", orders),
+        Slot("scope", ("cta", "cluster", "gpu", "sys")),
+        Slot("space", spaces),
+        Slot("cop", operators),
+        *extra,
+        Slot("l1", L1_EVICT),
+        Slot("l2", L2_EVICT),
+        Slot("hint", ("L2::cache_hint",)),
+        *late,
+        Slot("vec", ("v2", "v4", "v8")),
+        Slot("type", TYPES, required=True),
     )
 
 
 LD = Grammar(
     "ld",
-    _slots(("weak", "volatile", "relaxed", "acquire"), ("const", "global", "local", "param", "param::entry", "param::func", *SHARED),
-           ("ca", "cg", "cs", "lu", "cv"), (Slot("nc", ("nc",)),), (Slot("prefetch", ("L2::64B", "L2::128B", "L2::256B")),)),
-    (*COMMON, *LOAD_ONLY), FLOORS, "PTX ISA 9.7.9.8",
+    _slots(
+        ("weak", "volatile", "relaxed", "acquire"),
+        ("const", "global", "local", "param", "param::entry", "param::func", *SHARED),
+        ("ca", "cg", "cs", "lu", "cv"),
+        (Slot("nc", ("nc",)),),
+        (Slot("prefetch", ("L2::64B", "L2::128B", "L2::256B")),),
+    ),
+    (*COMMON, *LOAD_ONLY),
+    FLOORS,
+    "PTX ISA 9.7.9.8",
 )
 ST = Grammar(
     "st",
     _slots(("weak", "volatile", "relaxed", "release"), ("global", "local", "param::func", *SHARED), ("wb", "cg", "cs", "wt"), (), ()),
-    COMMON, FLOORS, "PTX ISA 9.7.9.11",
+    COMMON,
+    FLOORS,
+    "PTX ISA 9.7.9.11",
 )
 
 
@@ -106,11 +128,18 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     preserve = (Parameter("preserve_dst", "flag", needs="pred"),) if load else ()
     policy = ", {cache_policy}" if hint else ""
     return Contract(
-        opcode=grammar.spell(q), mnemonic=grammar.mnemonic, arch=grammar.arch_floor(q), source=f"{grammar.source}, 6.4.1",
-        collective="thread", atom=(AtomAxis("word", words),), operands=(register, memory) if load else (memory, register),
-        parameters=(Parameter("pred", "predicate"), *preserve, *hint), move=Move("dst", "src", source=(word,)),
+        opcode=grammar.spell(q),
+        mnemonic=grammar.mnemonic,
+        arch=grammar.arch_floor(q),
+        source=f"{grammar.source}, 6.4.1",
+        collective="thread",
+        atom=(AtomAxis("word", words),),
+        operands=(register, memory) if load else (memory, register),
+        parameters=(Parameter("pred", "predicate"), *preserve, *hint),
+        move=Move("dst", "src", source=(word,)),
         issue="{opcode} {dst}, [{src}]" + policy + ";" if load else "{opcode} [{dst}], {src}" + policy + ";",
-        qualifiers=q, space_written=space in {"global", "shared", "local"},
+        qualifiers=q,
+        space_written=space in {"global", "shared", "local"},
     )
 
 

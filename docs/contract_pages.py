@@ -258,18 +258,17 @@ def evidence_text(mnemonic: str, records: Sequence[Mapping[str, object]]) -> str
         return "*Specified* only: no evidence file of this checkout names a form of it.\n"
     groups: dict[tuple[str, ...], list[Mapping[str, object]]] = {}
     for record in mine:
-        key = tuple(str(record.get(name, "-")) for name in ("compute_capability", "device", "driver"))
-        groups.setdefault(key, []).append(record)
+        where = str(record.get("device") or f"none ({record.get('assembler', 'an assembler')})")
+        groups.setdefault((where, str(record.get("arch", "-")), str(record.get("driver", "-"))), []).append(record)
     rows: list[Sequence[object]] = []
-    for (capability, device, driver), group in sorted(groups.items()):
-        ran = [record for record in group if "matches" in record]
-        right = {str(record["opcode"]) for record in ran if record["matches"] is True and not stale(record)}
-        old = {str(record["opcode"]) for record in ran if stale(record)} - right
-        wrong = {str(record["opcode"]) for record in ran if record["matches"] is not True}
-        assembled = {str(record["opcode"]) for record in group if record.get("assembled") is True} - right
-        dates = sorted(str(record["date"])[:10] for record in group if record.get("date"))
-        rows.append((device, capability, driver, dates[-1] if dates else "-", len(right), len(assembled), len(old), len(wrong)))
-    head = ("device", "compute capability", "driver", "date", "reconstructed", "assembled only", "stale", "differ")
+    for (where, arch, driver), group in sorted(groups.items()):
+        right = {str(one["opcode"]) for one in group if one.get("matches") is True and not stale(one)}
+        old = {str(one["opcode"]) for one in group if one.get("matches") is True} - right
+        wrong = {str(one["opcode"]) for one in group if one.get("matches") is False}
+        assembled = {str(one["opcode"]) for one in group if one.get("matches") is None} - right - old
+        dates = sorted(str(one["date"])[:10] for one in group if one.get("date"))
+        rows.append((where, arch, driver, dates[-1] if dates else "-", len(right), len(assembled), len(old), len(wrong)))
+    head = ("device", "architecture", "driver", "date", "reconstructed", "assembled only", "stale", "differ")
     return table(head, rows) + "\nNumbers count opcodes. Stale: the contract has changed since the run.\n"
 
 

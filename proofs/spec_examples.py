@@ -10,8 +10,8 @@ THREAD = Launch(block=(1,))
 
 def interleaved(register_strides: tuple[int, ...]) -> Call:
     """`A_std` of shape (7, 15, 4): addresses 60 j + 4 i + word, 105 vector loads."""
-    memory = Tensor("A", (15, 2, 7, 2), "float32", align=16, layout=TileLayout(S[(15, 2, 7, 2):(4, 1, 60, 2)]))
-    registers = Tensor("R", (15, 2, 7, 2), "float32", space="register", layout=TileLayout(S[(15, 2, 7, 2):register_strides]))
+    memory = Tensor("A", (15, 2, 7, 2), "float32", align=16, layout=TileLayout(S[(15, 2, 7, 2) : (4, 1, 60, 2)]))
+    registers = Tensor("R", (15, 2, 7, 2), "float32", space="register", layout=TileLayout(S[(15, 2, 7, 2) : register_strides]))
     pattern = "i b j d -> j i (d b)"
     return apply("ld.global.v4.b32", registers.rearrange(pattern), memory.rearrange(pattern), scope="thread", launch=THREAD)
 
@@ -29,14 +29,16 @@ def loads_105_with_slots_two_apart() -> Call:
 @claim(refuted="src.contiguous")
 def words_in_the_order_of_the_original_axes_are_not_consecutive() -> Call:
     """Without exchanging b and d the four words of one instruction lie at 0, 2, 1, 3."""
-    memory = Tensor("A", (15, 2, 7, 2), "float32", align=16, layout=TileLayout(S[(15, 2, 7, 2):(4, 1, 60, 2)]))
+    memory = Tensor("A", (15, 2, 7, 2), "float32", align=16, layout=TileLayout(S[(15, 2, 7, 2) : (4, 1, 60, 2)]))
     registers = Tensor("R", (7, 15, 4), "float32", space="register")
     return apply("ld.global.v4.b32", registers, memory.rearrange("i b j d -> j i (b d)"), scope="thread", launch=THREAD)
 
 
 def sixty_four_threads(shape: tuple[int, ...] = (2, 32, 3, 4)) -> Call:
     """Three 128-bit loads a thread for 64 threads; slots 8 a repeat, 2 a word."""
-    registers = Tensor("R", (2, 32, 3, 4), "float32", space="register", layout=TileLayout(S[(2, 32, 3, 4):(1 @ warpid, 1 @ laneid, 8, 2)]))
+    registers = Tensor(
+        "R", (2, 32, 3, 4), "float32", space="register", layout=TileLayout(S[(2, 32, 3, 4) : (1 @ warpid, 1 @ laneid, 8, 2)])
+    )
     memory = Tensor("A", shape, "float32", align=16)
     return apply("ld.global.v4.b32", registers, memory, scope="cta", launch=Launch(block=(64,)))
 
@@ -53,13 +55,13 @@ def the_group_axes_are_warp_then_lane() -> Call:
 
 def ldmatrix_x2(register_layout: TileLayout, *, guard: str = "true") -> Call:
     """`S_std[k, m, r, w] = SM[2 r + m, w, k]`: even rows are matrix 0, odd rows matrix 1; two instructions."""
-    shared = Tensor("SM", (16, 4, 2), "uint32", space="shared", align=16, layout=TileLayout(S[(16, 4, 2):(8, 1, 128)]))
+    shared = Tensor("SM", (16, 4, 2), "uint32", space="shared", align=16, layout=TileLayout(S[(16, 4, 2) : (8, 1, 128)]))
     registers = Tensor("R", (2, 2, 8, 4), "uint32", space="register", layout=register_layout, size_bytes=48)
     view: View = shared.rearrange("(r m) w k -> k m r w", r=8, m=2)
     return apply("ldmatrix.sync.aligned.m8n8.x2.shared.b16", registers, view, scope="warp", guard=guard)
 
 
-SLOTS = TileLayout(S[(2, 2, 8, 4):(8, 2, 4 @ laneid, 1 @ laneid)])
+SLOTS = TileLayout(S[(2, 2, 8, 4) : (8, 2, 4 @ laneid, 1 @ laneid)])
 
 
 @claim
@@ -74,9 +76,9 @@ def half_a_warp_may_not_execute_ldmatrix() -> Call:
 
 @claim(refuted="dst.owner")
 def rows_and_words_exchanged_belong_to_other_lanes() -> Call:
-    return ldmatrix_x2(TileLayout(S[(2, 2, 8, 4):(8, 2, 1 @ laneid, 8 @ laneid)]))
+    return ldmatrix_x2(TileLayout(S[(2, 2, 8, 4) : (8, 2, 1 @ laneid, 8 @ laneid)]))
 
 
 @claim(refuted="dst.replica")
 def a_destination_with_replicas_is_written_in_one_place_only() -> Call:
-    return ldmatrix_x2(TileLayout(S[(2, 2, 8, 4):(4, 1, 4 @ laneid, 1 @ laneid)] + R[2:2]))
+    return ldmatrix_x2(TileLayout(S[(2, 2, 8, 4) : (4, 1, 4 @ laneid, 1 @ laneid)] + R[2:2]))

@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilecheck.call import Call, Launch, Scalar, apply, symbol
-    from tilecheck.claims import claim
+    from tilecheck.claims import claim, theorem
     from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
     from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
     from tilecheck.prove.check import check, check_many
+    from tilecheck.prove.theorem import Theorem
     from tilecheck.prove.verdict import Counterexample, NotLegal, Verdict
     from tilecheck.reconstruct import reconstruct
     from tilecheck.version import version
 
 _WHERE = {
     "tilecheck.call": ("Call", "Launch", "Scalar", "apply", "symbol"),
-    "tilecheck.claims": ("claim",),
+    "tilecheck.claims": ("claim", "theorem"),
     "tilecheck.emit": ("emit", "emit_kernel", "emit_kernel_unchecked", "emit_unchecked"),
     "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
     "tilecheck.layout": ("ComposeLayout", "R", "S", "Tensor", "TileLayout", "View", "axis", "parse_layout"),
     "tilecheck.prove.check": ("check", "check_many"),
+    "tilecheck.prove.theorem": ("Theorem",),
     "tilecheck.prove.verdict": ("Counterexample", "NotLegal", "Verdict"),
     "tilecheck.reconstruct": ("reconstruct",),
     "tilecheck.version": ("version",),
@@ -44,6 +46,7 @@ __all__ = [
     "S",
     "Scalar",
     "Tensor",
+    "Theorem",
     "TileLayout",
     "TilecheckError",
     "Verdict",
@@ -60,6 +63,7 @@ __all__ = [
     "parse_layout",
     "reconstruct",
     "symbol",
+    "theorem",
     "version",
 ]
 

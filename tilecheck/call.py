@@ -198,7 +198,10 @@ class Call:
                 return tuple(parameter(item) for item in value)
             return term(value) if isinstance(value, Expr) else value
 
-        operands = tuple(o.map_terms(term) if isinstance(o, View) else Scalar(o.name, o.value if isinstance(o.value, float) else term(o.value)) for o in self.operands)
+        operands = tuple(
+            o.map_terms(term) if isinstance(o, View) else Scalar(o.name, o.value if isinstance(o.value, float) else term(o.value))
+            for o in self.operands
+        )
         parts: list[Term] = [term(a) for a in self.assume]
         parts.extend(_range_facts(s, term(s)) for s in self.symbols if s.name in replace)
         changed = dataclasses.replace(
@@ -296,8 +299,17 @@ def apply(
         used.extend(operand.terms() if isinstance(operand, View) else (operand.value,))
     used.extend((condition, *assumed, *values.values()))
     call = Call(
-        opcode, views, scope, launch or default_launch(scope), condition, tuple(collect_symbols(used)), assumed, tuple(values.items()),
-        index_dtype, arch, id,
+        opcode,
+        views,
+        scope,
+        launch or default_launch(scope),
+        condition,
+        tuple(collect_symbols(used)),
+        assumed,
+        tuple(values.items()),
+        index_dtype,
+        arch,
+        id,
     )
     require_declared(call)
     return call

@@ -1,4 +1,4 @@
-"""Check files: Python files whose functions, marked `@claim`, return calls and say what their verdict must be.
+"""Check files: Python files whose functions are marked `@claim` or `@theorem`.
 
     @claim
     def rows_of_sixteen_bytes(): return apply("ld.global.v4.b32", registers, view, scope="thread")
@@ -6,7 +6,11 @@
     @claim(refuted="src.aligned")
     def rows_off_by_one(): return apply(...)
 
-A claim that comes out otherwise than it says fails the run.
+    @theorem(ranks=(1, 2, 3))
+    def a_slice_moves_the_origin(t, rank): ...
+
+A claim returns calls and says what their verdict must be; one that comes out otherwise fails the run. A theorem states facts and goals
+and must be proved, once for every rank.
 """
 
 from __future__ import annotations
@@ -16,21 +20,23 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
 
 from tilecheck.errors import InputError
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
+    from tilecheck.prove.theorem import Theorem
     from tilecheck.prove.verdict import Verdict
 
 _F = TypeVar("_F", bound=Callable[[], object])
+_T = TypeVar("_T", bound=Callable[..., object])
 
 MAX_CALLS = 100_000
 """The most calls one claim may return; a generator without end stops here."""
@@ -63,12 +69,12 @@ def same_clause(clause: str, named: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """One function of a check file, and what it claims."""
+class Marked:
+    """One marked function of a check file, and where it stands."""
 
+    kind: ClassVar[str] = "function"
     name: str
-    function: Callable[[], object]
-    expectation: Expectation
+    function: Callable[..., object]
     path: str
     line: int
 
@@ -76,6 +82,18 @@ class Claim:
     def title(self) -> str:
         """`file.py::name`."""
         return f"{self.path}::{self.name}"
+
+    def error(self, what: str) -> InputError:
+        """An InputError at the line of the function."""
+        return InputError(f"the {self.kind} {self.name} {what}", where=f"{self.path}:{self.line}")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Marked):
+    """A function that returns calls, and what it claims of them."""
+
+    kind: ClassVar[str] = "claim"
+    expectation: Expectation
 
     def calls(self) -> list[Call]:
         """The calls the function returns: one, or each of a list or generator. InputError names the line where it goes wrong."""
@@ -104,12 +122,30 @@ class Claim:
             raise self.error("returned no call, expected at least one")
         return calls
 
-    def error(self, what: str) -> InputError:
-        """An InputError at the claim's line."""
-        return InputError(f"the claim {self.name} {what}", where=f"{self.path}:{self.line}")
+
+@dataclass(frozen=True, slots=True)
+class TheoremClaim(Marked):
+    """A function that states facts and goals; `ranks` empty: of the context alone, else once for each rank."""
+
+    kind: ClassVar[str] = "theorem"
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def cases(self) -> tuple[int | None, ...]:
+        """The rank of each time that it is proved; None where it takes none."""
+        return self.ranks or (None,)
+
+    def case_name(self, rank: int | None) -> str:
+        """The name of one of them: `name`, or `name[rank=2]`."""
+        return self.name if rank is None else f"{self.name}[rank={rank}]"
+
+    def build(self, context: Theorem, rank: int | None) -> None:
+        """Runs the function; InputError names the line where it goes wrong."""
+        with beside(self.path), _errors_of(self.path, self.line, f"the theorem {self.case_name(rank)}"):
+            self.function(*((context,) if rank is None else (context, rank)))
 
 
-_collecting: ContextVar[tuple[str, list[Claim]] | None] = ContextVar("collecting", default=None)
+_collecting: ContextVar[tuple[str, list[Claim | TheoremClaim]] | None] = ContextVar("collecting", default=None)
 
 
 @overload
@@ -138,12 +174,38 @@ def claim(
     def mark(function: _F) -> _F:
         collecting = _collecting.get()
         if collecting is not None and function.__module__ == collecting[0]:
-            code = getattr(function, "__code__", None)
-            path, line = collecting_path(), getattr(code, "co_firstlineno", 1)
-            collecting[1].append(Claim(getattr(function, "__name__", "?"), function, expectation, path, line))
+            collecting[1].append(Claim(*_place(function), expectation))
         return function
 
     return mark if function is None else mark(function)
+
+
+@overload
+def theorem(function: _T, /) -> _T: ...
+@overload
+def theorem(*, ranks: Sequence[int] = ()) -> Callable[[_T], _T]: ...
+def theorem(function: _T | None = None, /, *, ranks: Sequence[int] = ()) -> _T | Callable[[_T], _T]:
+    """Marks a function of a check file as a theorem: `f(t)`, or with `ranks` `f(t, rank)` for each of them, must be proved.
+
+    t is a `Theorem`: symbols, given facts, and what to show. The function stays as it is; outside a check file the mark does nothing.
+    """
+    fixed = tuple(ranks)
+    if any(isinstance(rank, bool) or not isinstance(rank, int) or rank < 0 for rank in fixed) or len(set(fixed)) != len(fixed):  # type: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"ranks is {ranks!r}, expected different integers of at least 0")
+
+    def mark(function: _T) -> _T:
+        collecting = _collecting.get()
+        if collecting is not None and function.__module__ == collecting[0]:
+            collecting[1].append(TheoremClaim(*_place(function), fixed))
+        return function
+
+    return mark if function is None else mark(function)
+
+
+def _place(function: Callable[..., object]) -> tuple[str, Callable[..., object], str, int]:
+    """(name, function, file, line) of a marked function."""
+    code = getattr(function, "__code__", None)
+    return getattr(function, "__name__", "?"), function, collecting_path(), getattr(code, "co_firstlineno", 1)
 
 
 _path: ContextVar[str] = ContextVar("path", default="")
@@ -155,15 +217,15 @@ def collecting_path() -> str:
 
 
 def has_claims(path: str | Path) -> bool:
-    """Whether a Python file marks a function with `claim`, found without running it; False where it is no Python that can be read."""
+    """Whether a Python file marks a function with `claim` or `theorem`, found without running it; False where it is no Python that can be read."""
     try:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    names = {"claim"}
+    names = {"claim", "theorem"}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "tilecheck":
-            names.update(alias.asname for alias in node.names if alias.name == "claim" and alias.asname)
+            names.update(alias.asname for alias in node.names if alias.name in {"claim", "theorem"} and alias.asname)
     return any(
         _decorator_name(decorator) in names
         for node in ast.walk(tree)
@@ -178,12 +240,12 @@ def _decorator_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def collect(path: str | Path) -> list[Claim]:
-    """The claims of a check file in the order they are written; InputError where it cannot be imported, has none, or has one name twice."""
+def collect(path: str | Path) -> list[Claim | TheoremClaim]:
+    """The claims and theorems of a check file in the order they are written; InputError where it cannot be imported, has none, or has one name twice."""
     shown = str(path)
     absolute = os.path.realpath(shown)
     name = f"tilecheck_check_file_{hashlib.sha256(absolute.encode(errors='surrogateescape')).hexdigest()[:12]}"
-    found: list[Claim] = []
+    found: list[Claim | TheoremClaim] = []
     tokens = _collecting.set((name, found)), _path.set(shown)
     try:
         with beside(shown), _errors_of(shown, 1, "the import"):
@@ -192,12 +254,13 @@ def collect(path: str | Path) -> list[Claim]:
         _collecting.reset(tokens[0])
         _path.reset(tokens[1])
     if not found:
-        raise InputError("no claim in it, expected functions marked @claim", where=shown)
-    lines: dict[str, int] = {}
+        raise InputError("no claim in it and no theorem, expected functions marked @claim or @theorem", where=shown)
+    known: dict[str, Claim | TheoremClaim] = {}
     for one in found:
-        if one.name in lines:
-            raise one.error(f"has the name of the claim in line {lines[one.name]}; each needs its own (one may return a list of calls)")
-        lines[one.name] = one.line
+        first = known.setdefault(one.name, one)
+        if first is not one:
+            more = " (one may return a list of calls)" if one.kind == first.kind == "claim" else ""
+            raise one.error(f"has the name of the {first.kind} in line {first.line}; each needs its own{more}")
     return found
 
 

@@ -1,6 +1,6 @@
 """The command line: `tilecheck check PATH...`, explain, emit, predict, reconstruct, contracts, schema.
 
-Exit status: 0 all proved (or all as expected, for claims and case files); 1 something refuted (or not as expected); 3 nothing refuted
+Exit status: 0 all proved (or all as expected, for claims and case files); 1 something refuted (or not as expected, or a theorem not proved); 3 nothing refuted
 but something unproved, vacuous or without a contract; 2 the input or the command is wrong.
 """
 
@@ -25,7 +25,7 @@ ABOUT = """Proves that a tensor view may legally be handed to a PTX tile instruc
 or shows the smallest concrete reason why not."""
 EPILOG = """exit status:
   0  all proved (or all as expected, for claims and case files)
-  1  something refuted (or not as expected)
+  1  something refuted (or not as expected, or a theorem not proved)
   2  the input or the command is wrong
   3  nothing refuted, but something unproved, vacuous or without a contract"""
 INTERRUPTED = 130
@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
     "reconstruct": ("DOC", "", "run a proved call on a GPU and compare every register and byte"),
     "contracts": ("", "", "the instructions that have a contract, and what stands behind them"),
-    "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`)"),
+    "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`, `theorem`)"),
 }
 
 
@@ -63,11 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _explanations(error: Exception) -> list[str]:
-    """What stderr says of an error: one line for each wrong file, or that tilecheck itself failed."""
+    """What stderr says of an error: one line for each wrong file, or that tilecheck itself failed (and the call document that shows it)."""
     if isinstance(error, SeveralErrors):
         return [f"error: {one}" for one in error.errors]
     if isinstance(error, TilecheckError):
         return [f"error: {error}"]
+    if isinstance(error, CheckFailedError) and error.reproducer:
+        return [f"internal error, please report it with the call in the next line: {' '.join(str(error).split())}", error.reproducer]
     what = str(error) if isinstance(error, CheckFailedError) else f"{type(error).__name__}: {error}"
     return [f"internal error ({' '.join(what.split())[:400]}), please report it; --debug shows the traceback"]
 

@@ -237,7 +237,9 @@ class _Reader:
             symbols=symbols,
             assume=tuple(self.term(item, f".assume[{k}]", truth=True) for k, item in enumerate(assume)),
             parameters=self.parameters(document.get("parameters")),
-            index_dtype=self.choice("int64" if document.get("index_dtype") is None else document["index_dtype"], ".index_dtype", tuple(INDEX_DTYPES)),
+            index_dtype=self.choice(
+                "int64" if document.get("index_dtype") is None else document["index_dtype"], ".index_dtype", tuple(INDEX_DTYPES)
+            ),
             arch=None if document.get("arch") is None else self.arch(document["arch"]),
             id=self.text(document.get("id", ""), ".id"),
         )
@@ -288,7 +290,9 @@ class _Reader:
             multiple = 1 if document.get("multiple_of") is None else self.integer(document["multiple_of"], path + ".multiple_of", 1)
             varies = "grid" if document.get("varies") is None else self.choice(document["varies"], path + ".varies", VARIES)
             low, high = bound("min"), bound("max")
-            declared = self.guarded(path, lambda n=name, a=low, b=high, m=multiple, v=varies: symbol(n, min=a, max=b, multiple_of=m, varies=v))
+            declared = self.guarded(
+                path, lambda n=name, a=low, b=high, m=multiple, v=varies: symbol(n, min=a, max=b, multiple_of=m, varies=v)
+            )
             if any(s.name == declared.name for s in result):
                 raise self.fail(path + ".name", f"the symbol {declared.name!r} is declared twice")
             result.append(declared)
@@ -372,7 +376,9 @@ class _Reader:
             if isinstance(operand, View) and operand.tensor.tensor is not None:
                 name, space = operand.tensor.tensor, operand.tensor.space
                 if spaces.setdefault(name, space) != space:
-                    raise self.fail(f".operands[{k}].space", f"tensor {name!r} is in {space} here and in {spaces[name]} in an operand before")
+                    raise self.fail(
+                        f".operands[{k}].space", f"tensor {name!r} is in {space} here and in {spaces[name]} in an operand before"
+                    )
 
 
 def call_to_json(call: Call) -> dict[str, object]:

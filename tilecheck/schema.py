@@ -1,4 +1,4 @@
-"""The JSON Schemas (draft 2020-12) of the documents tilecheck reads and writes: `call`, `case`, `verdict`.
+"""The JSON Schemas (draft 2020-12) of the documents tilecheck reads and writes: `call`, `case`, `verdict`, `theorem`.
 
 A schema says what a document is made of. What it cannot say (that a name is declared, that the sizes of a reshape multiply out,
 that an expression parses) is the reader's business: every document that is read follows its schema, not the reverse.
@@ -13,6 +13,7 @@ from tilecheck.layout.dtypes import DTYPE_BITS
 Schema = dict[str, object]
 
 VERDICT_SCHEMA = "tilecheck/verdict@1"
+THEOREM_SCHEMA = "tilecheck/theorem@1"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 TEXT: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
@@ -24,7 +25,7 @@ CONDITION: Schema = {"description": "true, false, or an expression", "type": ["b
 
 
 def schema(name: str) -> Schema:
-    """The schema called `call`, `case` or `verdict`."""
+    """The schema called `call`, `case`, `verdict` or `theorem`."""
     return SCHEMAS[name]()
 
 
@@ -160,8 +161,24 @@ def verdict() -> Schema:
     }
 
 
+def theorem() -> Schema:
+    """The schema of tilecheck/theorem@1."""
+    status = _choice(("proved", "refuted", "unproved", "vacuous"))
+    text_or_null: Schema = {"type": ["string", "null"]}
+    values: Schema = {"type": "object", "additionalProperties": INTEGER}
+    goal = _all({"label": TEXT, "status": status, "method": TEXT, "ms": {"type": "number"}, "values": values, "reason": text_or_null})
+    properties: Schema = {
+        "schema": {"const": THEOREM_SCHEMA}, "id": TEXT, "status": status, "ms": {"type": "number"}, "reason": text_or_null,
+        "goals": _list(goal), "as_expected": {"type": "boolean"}, "tool": _all({"version": TEXT}),
+    }
+    return {
+        "$schema": DRAFT, "$id": "urn:tilecheck:theorem@1", "title": THEOREM_SCHEMA,
+        "description": "The answer about one theorem of a check file: its status, goal by goal.", **_all(properties),
+    }
+
+
 def _all(properties: Schema) -> Schema:
     return _object(properties, tuple(properties))
 
 
-SCHEMAS = {"call": call, "case": case, "verdict": verdict}
+SCHEMAS = {"call": call, "case": case, "verdict": verdict, "theorem": theorem}

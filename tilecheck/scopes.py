@@ -75,12 +75,7 @@ class Execution:
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The values of the base variables, ends included."""
-        return {
-            CTA: (0, self.launch.ctas - 1),
-            "warpid": (0, self.launch.warps - 1),
-            "laneid": (0, LANES - 1),
-            ELECTED: (0, LANES - 1),
-        }
+        return {CTA: (0, self.launch.ctas - 1), "warpid": (0, self.launch.warps - 1), "laneid": (0, LANES - 1), ELECTED: (0, LANES - 1)}
 
 
 def exists(launch: Launch) -> Term:

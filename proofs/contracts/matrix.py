@@ -57,7 +57,10 @@ def every_word_has_a_register_of_its_own_and_every_register_a_word(t: Theorem) -
         a, b = coordinate(t, contract, f"_a{k}"), coordinate(t, contract, f"_b{k}")
         lane, register = substitute(spec.lane, a), substitute(spec.register, a)
         count = contract.atom[0].extent
-        t.show(terms.conj(terms.le(0, lane), terms.lt(lane, 32), terms.le(0, register), terms.lt(register, count)), f"{contract.opcode}: in range")
+        t.show(
+            terms.conj(terms.le(0, lane), terms.lt(lane, 32), terms.le(0, register), terms.lt(register, count)),
+            f"{contract.opcode}: in range",
+        )
         same = terms.conj(terms.eq(lane, substitute(spec.lane, b)), terms.eq(register, substitute(spec.register, b)))
         t.show(terms.disj(terms.negate(same), equal(a, b)), f"{contract.opcode}: one to one")
         t.show(contract.atom[0].extent * 8 * 4 == 32 * count, f"{contract.opcode}: as many words as registers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ from tilecheck.emit.assemble import NoAssemblerError
 from tilecheck.layout.view import Tensor
 from tilecheck.spec import Contract, Register, find_contract, find_entry
 
+module = importlib.import_module("tilecheck.emit.assemble")
 SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local")
 try:
     assemble("", "sm_90")
@@ -33,7 +35,7 @@ def call_of(opcode: str):
     for operand in contract.operands:
         dtype = f"bits{operand.bits}"
         if isinstance(operand, Register):
-            layout = "S[({},8,4):(1,4@laneid,1@laneid)]".format(shape[0]) if contract.collective == "warp" else None
+            layout = f"S[({shape[0]},8,4):(1,4@laneid,1@laneid)]" if contract.collective == "warp" else None
             operands.append(Tensor("R", shape, dtype, "register", layout=layout))
         else:
             operands.append(Tensor("A", shape, dtype, operand.space, align=operand.align_bytes))
@@ -140,3 +142,25 @@ def test_a_refusal_says_what_the_assembler_said():
     found = assemble(kernel.ptx.replace("ld.global.v4.b32", "ld.global.v3.b32"), kernel.arch)
     assert not found.ok
     assert "v3" in found.log or "error" in found.log
+
+
+def test_ptxas_says_the_same_as_nvjitlink():
+    path = module._ptxas()
+    if path is None:
+        pytest.skip("no ptxas is installed")
+    kernel = emit_kernel_unchecked(call_of("st.shared.v2.b64"))
+    assert module._with_ptxas(path, kernel.ptx, kernel.arch).ok
+    wrong = module._with_ptxas(path, kernel.ptx.replace("st.shared.v2.b64", "st.shared.v5.b64"), kernel.arch)
+    assert not wrong.ok
+    assert wrong.log
+
+
+def test_without_any_assembler_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(module, "_nvjitlink", lambda: None)
+    monkeypatch.setattr(module, "_ptxas", lambda: None)
+    module._assembler.cache_clear()
+    try:
+        with pytest.raises(NoAssemblerError, match=r"pip install 'tilecheck\[assemble\]'"):
+            assemble("", "sm_90")
+    finally:
+        module._assembler.cache_clear()

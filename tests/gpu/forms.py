@@ -1,76 +1,16 @@
 """The calls that a GPU reconstructs: one document for every form of ld, st, ldmatrix and stmatrix that sm_90 has.
 
-A form is a document (DESIGN, "Interchange"), values for its symbols, and the family whose evidence it belongs to. Addresses start at
-symbols, registers are separated or permuted, and no two threads store to one byte unless the form is about that.
+Addresses start at symbols, registers are separated or permuted, and no two threads store to one byte unless the form is about that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
-Json = dict[str, object]
+from tests.gpu.documents import DTYPES, POLICIES, TYPED, WIDTHS, Form, Json, bank, document, ordered, register, starts, warp_memory
+from tests.gpu.matrix_forms import matrix_forms
 
-WIDTHS = {"b8": 8, "b16": 16, "b32": 32, "b64": 64, "b128": 128}
-DTYPES = {8: "bits8", 16: "bits16", 32: "bits32", 64: "bits64", 128: "bits128"}
-TYPED = {
-    "u8": "uint8", "s8": "int8", "u16": "uint16", "s16": "int16", "u32": "uint32", "s32": "int32", "f32": "float32",
-    "u64": "uint64", "s64": "int64", "f64": "float64",
-}
-POLICIES = {"normal": 0x1000000000000000, "first": 0x12F0000000000000, "last": 0x14F0000000000000}
-"""L2 cache policies as createpolicy.fractional makes them (CUTLASS 4, cute/arch/copy_sm90_desc.hpp)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One call to reconstruct: `values` for its symbols (a list holds one value a CTA, warp or thread)."""
-
-    family: str
-    name: str
-    document: Json
-    values: Mapping[str, int | list[int]] = field(default_factory=dict[str, "int | list[int]"])
-    elected: int = 0
-
-
-def document(name: str, opcode: str, operands: list[Json], scope: str, **rest: object) -> Json:
-    """A call document."""
-    return {"schema": "tilecheck/call@1", "id": name, "opcode": opcode, "scope": scope, "operands": operands, **rest}
-
-
-def register(shape: list[int], layout: str, dtype: str, **rest: object) -> Json:
-    """The register operand R."""
-    return {"name": "R", "space": "register", "dtype": dtype, "shape": shape, "layout": layout, **rest}
-
-
-def slots(vec: int, *, permuted: bool) -> tuple[int, str, str]:
-    """(slots of one repeat, strides, offset) of `vec` words: every second slot, ascending or descending."""
-    return 2 * vec, f"{-2 if permuted else 2}", f" + {2 * vec - 1}" if permuted else ""
-
-
-def bank(vec: int, dtype: str, *, permuted: bool, lanes: int = 32, repeat: int = 3) -> Json:
-    """Warp-scope registers (lane, repeat, word)."""
-    step, stride, offset = slots(vec, permuted=permuted)
-    return register([lanes, repeat, vec], f"S[({lanes},{repeat},{vec}):(1@laneid,{step},{stride})]{offset}", dtype)
-
-
-def warp_memory(space: str, vec: int, bits: int, dtype: str, begin: str = "n") -> Json:
-    """Warp-scope memory (lane, repeat, word): rows of 4 vectors, of which the one at `begin` is accessed; padded so that strides differ."""
-    row = 4 * vec
-    lane = "1@laneid" if space == "local" else str(3 * row + vec)
-    return {
-        "name": "A", "space": space, "dtype": dtype, "shape": [32, 3, row], "align": vec * bits // 8,
-        "layout": f"S[(32,3,{row}):({lane},{row},1)]", "view": [{"op": "slice", "begin": [0, 0, begin], "extent": [32, 3, vec]}],
-    }
-
-
-def starts(vec: int, name: str = "n") -> list[Json]:
-    """The symbol that moves the start by whole vectors."""
-    return [{"name": name, "min": 0, "max": 3 * vec, "multiple_of": vec}]
-
-
-def ordered(opcode: str, registers: Json, memory: Json) -> list[Json]:
-    """Operands in PTX order."""
-    return [registers, memory] if opcode.startswith(("ld.", "ldmatrix.")) else [memory, registers]
+__all__ = ["Form", "all_forms", "wide_forms"]
 
 
 def plain(opcode: str, vec: int, bits: int, *, dtype: str = "", permuted: bool = False, name: str = "", **parameters: object) -> Form:
@@ -113,10 +53,11 @@ def memory_widths() -> Iterator[Form]:
 def memory_qualifiers() -> Iterator[Form]:
     """Every cache operator, eviction priority, prefetch size, hint, ordering and window of ld and st."""
     v4, v2, one = (".v4.b32", 4, 32), (".v2.b64", 2, 64), (".b32", 1, 32)
-    for operator in ("ca", "cg", "cs", "lu", "cv"):
-        yield plain(f"ld.global.{operator}{v4[0]}", *v4[1:])
-    for operator in ("wb", "cg", "cs", "wt"):
-        yield plain(f"st.global.{operator}{v4[0]}", *v4[1:], permuted=True)
+    for space in ("global", "shared", "local"):
+        for operator in ("ca", "cg", "cs", "lu", "cv"):
+            yield plain(f"ld.{space}.{operator}{v4[0]}", *v4[1:])
+        for operator in ("wb", "cg", "cs", "wt"):
+            yield plain(f"st.{space}.{operator}{v4[0]}", *v4[1:], permuted=True)
     for priority in ("evict_normal", "evict_unchanged", "evict_first", "evict_last", "no_allocate"):
         yield plain(f"ld.global.L1::{priority}{v2[0]}", *v2[1:])
         yield plain(f"st.global.L1::{priority}{v4[0]}", *v4[1:])
@@ -130,6 +71,8 @@ def memory_qualifiers() -> Iterator[Form]:
     yield plain("ld.global.nc.L1::evict_last.L2::cache_hint.L2::128B.v4.b32", 4, 32, cache_policy=POLICIES["last"])
     for opcode in ("ld.global.nc.b32", "ld.global.ca.nc.b32", "ld.global.cg.nc.v4.b32", "ld.global.cs.nc.v2.b64", "ld.global.nc.b128"):
         yield plain(opcode, *_width(opcode))
+    yield plain("ld.weak.local.v2.b64", 2, 64)
+    yield plain("st.weak.local.v4.b32", 4, 32)
     for space in ("global", "shared"):
         for order in ("weak", "volatile"):
             yield plain(f"ld.{order}.{space}{v4[0]}", *v4[1:])
@@ -320,6 +263,11 @@ def memory_examples() -> Iterator[Form]:
             },
             symbols=[{"name": "n", "min": 0, "max": 12244}], values={"n": 12244},
         )
+    yield from _odd_launches()
+
+
+def _odd_launches() -> Iterator[Form]:
+    for mnemonic in ("ld", "st"):
         yield threads_form(
             f"{mnemonic} at thread scope, block 5x3x3", f"{mnemonic}.shared.b64", block=[5, 3, 3], scope="thread",
             registers=register([1], "S[1:1] + 2", "bits64"),
@@ -357,100 +305,6 @@ def memory_forms() -> Iterator[Form]:
     yield from memory_scopes()
     yield from memory_guards()
     yield from memory_examples()
-
-
-def matrix_bank(num: int, *, warps: str = "", separated: int = 1, repeat: int = 0) -> Json:
-    """Registers (warp..., repeat, matrix, row, word), lane 4 * row + word, `separated` slots apart."""
-    shape, strides = [num, 8, 4], [str(separated), "4@laneid", "1@laneid"]
-    if repeat:
-        shape, strides = [repeat, *shape], [str(num * separated), *strides]
-    for extent, axis in (part.split(":") for part in reversed(warps.split()) if part):
-        shape, strides = [int(extent), *shape], [axis, *strides]
-    return register(shape, f"S[({','.join(map(str, shape))}):({','.join(strides)})]", "uint32")
-
-
-def matrix_forms() -> Iterator[Form]:
-    """All ldmatrix and stmatrix forms: dense, scattered and swizzled rows, separated slots, every scope, symbol starts, pred."""
-    for mnemonic in ("ldmatrix", "stmatrix"):
-        for num in (1, 2, 4):
-            for trans in ("", ".trans"):
-                for space in ("shared", "shared::cta"):
-                    op = f"{mnemonic}.sync.aligned.m8n8.x{num}{trans}.{space}.b16"
-                    yield from _matrix_rows(op, num)
-                if num == 4:
-                    yield from _matrix_scopes(f"{mnemonic}.sync.aligned.m8n8.x{num}{trans}.shared.b16", num)
-    yield from _matrix_conditions()
-    interleaved: Json = {
-        "name": "SM", "space": "shared", "dtype": "uint32", "shape": [16, 4, 2], "align": 16, "layout": "S[(16,4,2):(8,1,128)]",
-        "view": [{"op": "rearrange", "pattern": "(r m) w k -> k m r w", "sizes": {"r": 8, "m": 2}}],
-    }
-    registers = register([2, 2, 8, 4], "S[(2,2,8,4):(8,2,4@laneid,1@laneid)]", "uint32", size_bytes=48)
-    op = "ldmatrix.sync.aligned.m8n8.x2.shared.b16"
-    yield _matrix("SPEC: ldmatrix of interleaved rows into separated registers", op, registers, interleaved, "warp")
-
-
-def _matrix(name: str, op: str, registers: Json, memory: Json, scope: str, **rest: object) -> Form:
-    values: Mapping[str, int | list[int]] = rest.pop("values", {})  # type: ignore[assignment]
-    return Form("matrix", name, document(name, op, ordered(op, registers, memory), scope, **rest), values)
-
-
-def _matrix_rows(op: str, num: int) -> Iterator[Form]:
-    """Dense rows; rows 80 bytes apart with the matrices interleaved; the rows of a swizzled half-precision tile from a symbol on."""
-    dense = {"name": "A", "space": "shared", "dtype": "uint32", "shape": [num, 8, 4], "align": 16, "layout": f"S[({num},8,4):(32,4,1)]"}
-    yield _matrix(f"{op}, dense", op, matrix_bank(num), dense, "warp")
-    scattered = {
-        "name": "A", "space": "shared", "dtype": "float32", "shape": [2, 8, num, 4], "align": 16, "layout": f"S[(2,8,{num},4):(4,{20 * num},20,1)]",
-        "view": [{"op": "rearrange", "pattern": "k r m w -> k m r w", "sizes": {}}],
-    }
-    yield _matrix(f"{op}, scattered rows", op, matrix_bank(num, separated=3, repeat=2), scattered, "warp")
-    for swizzle, columns in (("Swizzle(2,3,3)", 32), ("Swizzle(3,3,3)", 64), ("Swizzle(3,2,3)", 32), ("Swizzle(3,1,4,outer)", 64)):
-        if swizzle == "Swizzle(2,3,3)":
-            dtype, per_row, view = "uint32", columns, []
-        else:
-            dtype, per_row, view = "float16", columns, [{"op": "view", "dtype": "uint32"}]
-        words = 4 * num
-        half = 2 if dtype == "float16" else 1
-        tile_ = {
-            "name": "A", "space": "shared", "dtype": dtype, "shape": [64, per_row], "align": 1024, "layout": f"{swizzle} o S[(64,{per_row}):({per_row},1)]",
-            "view": [{"op": "slice", "begin": ["n", 0], "extent": [8, words * half]}, *view,
-                     {"op": "rearrange", "pattern": "r (m w) -> m r w", "sizes": {"w": 4}}],
-        }
-        symbols = [{"name": "n", "min": 0, "max": 56, "multiple_of": 4}]
-        yield _matrix(f"{op}, {swizzle} of {dtype}", op, matrix_bank(num, separated=2), tile_, "warp", values={"n": 12}, symbols=symbols)
-
-
-def _matrix_scopes(op: str, num: int) -> Iterator[Form]:
-    """Warpgroup, CTA and cluster scope, and one warp of four."""
-    def rows(warps: list[int], strides: list[str]) -> Json:
-        shape = [*warps, 2, num, 8, 4]
-        return {
-            "name": "A", "space": "shared", "dtype": "int32", "shape": shape, "align": 16,
-            "layout": f"S[({','.join(map(str, shape))}):({','.join([*strides, str(32 * num), '32', '4', '1'])})]",
-        }
-
-    each = 64 * num
-    yield _matrix(f"{op} at warpgroup scope", op, matrix_bank(num, warps="4:1@wid_in_wg", repeat=2), rows([4], [str(each)]), "warpgroup")
-    yield _matrix(f"{op} at cta scope", op, matrix_bank(num, warps="3:1@warpid", repeat=2), rows([3], [str(each)]), "cta", launch={"block": [96]})
-    yield _matrix(
-        f"{op} at cluster scope", op, matrix_bank(num, warps="2:1@cbx 2:1@warpid", repeat=2), rows([2, 2], ["1@cbx", str(each)]), "cluster",
-        launch={"block": [64], "cluster": [2]},
-    )
-    yield _matrix(f"{op}, guard warpid == 2", op, matrix_bank(num, repeat=2), rows([], []), "warp", launch={"block": [128]}, guard="warpid == 2")
-
-
-def _matrix_conditions() -> Iterator[Form]:
-    for mnemonic in ("ldmatrix", "stmatrix"):
-        op = f"{mnemonic}.sync.aligned.m8n8.x2.shared.b16"
-        for pred in ("n > 8", "n <= 8", "warpid == 1"):
-            memory: Json = {
-                "name": "A", "space": "shared", "dtype": "uint32", "shape": [2, 64, 2, 4], "align": 16, "layout": "S[(2,64,2,4):(512,8,4,1)]",
-                "view": [{"op": "slice", "begin": [0, "n", 0, 0], "extent": [2, 8, 2, 4]}, {"op": "permute", "order": [0, 2, 1, 3]}],
-            }
-            parameters: Json = {"pred": pred, **({"preserve_dst": True} if mnemonic == "ldmatrix" else {})}
-            yield _matrix(
-                f"{op}, pred {pred}", op, matrix_bank(2, warps="2:1@warpid", separated=2), memory, "cta", values={"n": 16}, launch={"block": [64]},
-                symbols=[{"name": "n", "min": 0, "max": 56, "multiple_of": 8}], parameters=parameters,
-            )
 
 
 def all_forms() -> list[Form]:

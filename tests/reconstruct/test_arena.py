@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -46,7 +48,7 @@ def test_regions_lie_apart_and_where_the_plan_wants_them(address):
     region = place.region("tensor", "A")
     assert (address + region.at) % plan["align"] == plan["residue"]
     ends = sorted((one.at, one.end) for one in place.regions)
-    assert all(end + 256 <= at for (_, end), (at, _) in zip(ends, ends[1:], strict=False))
+    assert all(end + 256 <= at for (_, end), (at, _) in pairwise(ends))
     assert ends[-1][1] < place.bytes <= room(kernel, form("SPEC: 64 threads, three 128-bit loads each").values)
 
 

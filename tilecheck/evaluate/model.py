@@ -161,7 +161,7 @@ class Model:
             found = clauses.form(self.case, operand)
             if found is not None and not scene.values:
                 return found
-            symbolic = self.case.selective and bool(self.case.symbols)
+            symbolic = self.case.selective and bool(self.case.activity_names)
         else:
             symbolic = bool(operand.view.declared_names | operand.size_names)
         if symbolic and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
@@ -263,14 +263,12 @@ class Model:
 
     def _first_of_operand(self, short: str, operand: Operand, budget: Budget) -> Point | None:
         names = {*operand.view.declared_names, *operand.size_names}
-        said = bool(names)
         if short == "shape":
-            said = self.case.selective and clauses.form(self.case, operand) is None
-            names = set(self.case.activity_names) if said else set[str]()
+            names = set(self.case.activity_names) if self.case.selective and not clauses.form(self.case, operand) else set[str]()
         for scene in self._scenes(names):
             budget.spend()
             if self._operand_clause(short, scene, operand):
-                return Point(scene.values if said else {})
+                return Point(scene.values if names else {})
         return None
 
     def _first_split(self, operand: Operand, budget: Budget) -> Point | None:

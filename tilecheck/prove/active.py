@@ -32,13 +32,19 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
     scope = problem.call.scope
     if scope == "thread":
         return Outcome(holds=not problem.collective, witness=_first_thread(problem))
-    if problem.run.activity is True and problem.call.launch.threads % LANES == 0 and (scope != "warpgroup" or problem.call.launch.warps % 4 == 0):
+    if (
+        problem.run.activity is True
+        and problem.call.launch.threads % LANES == 0
+        and (scope != "warpgroup" or problem.call.launch.warps % 4 == 0)
+    ):
         return Outcome(holds=True)
     activity = terms.conj(problem.run.activity, problem.run.exists)
     grid = _thread_grid(problem, activity, whole=True)
     if isinstance(grid, str):
         found = tiers.solved(hull_obligation(problem, activity), grid)
-        return found if found.holds is not False else replace(participation(fixed(problem, found.witness or {}), tiers), reason=found.reason)
+        return (
+            found if found.holds is not False else replace(participation(fixed(problem, found.witness or {}), tiers), reason=found.reason)
+        )
     outcome = _judge(problem, grid, activity)
     if scope != "warp" or problem.collective:
         tiers.compared(outcome, hull_obligation(problem, activity))
@@ -55,7 +61,8 @@ def hull_obligation(problem: Problem, activity: Term) -> Obligation:
     cta, warp, group, lane = var(CTA), var("warpid"), terms.floordiv(var("warpid"), 4), var("laneid")
     lanes: list[list[Term]] = [] if collective else [[lane]]
     links: dict[str, list[list[Term]]] = {
-        "warp": [[cta, warp]], "warpgroup": [[cta, group, *(() if collective else (lane,))]],
+        "warp": [[cta, warp]],
+        "warpgroup": [[cta, group, *(() if collective else (lane,))]],
         "cta": [[cta, warp], *([cta, *link] for link in lanes)],
         "cluster": [*([here[name]] for name, _ in problem.call.launch.cluster_axes()), [warp], *lanes],
     }
@@ -212,7 +219,11 @@ def uniform_obligation(problem: Problem, term: Term) -> Obligation:
     other = copied(problem, terms.conj(problem.facts, problem.run.activity), suffix, lane)
     same = (terms.eq(var(f"{name}{suffix}"), var(name)) for name in (CTA, "warpid"))
     there = copied(problem, term, suffix, lane)
-    goal = terms.eq(there, term) if not _truth(term) else terms.disj(terms.conj(there, term), terms.conj(terms.negate(there), terms.negate(term)))
+    goal = (
+        terms.eq(there, term)
+        if not _truth(term)
+        else terms.disj(terms.conj(there, term), terms.conj(terms.negate(there), terms.negate(term)))
+    )
     variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, suffix, lane))
     return Obligation(variables, terms.conj(problem.active, other, *same), goal)
 
@@ -224,7 +235,9 @@ def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
     grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
     if isinstance(grid, str):
         found = tiers.solved(uniform_obligation(problem, term), grid)
-        return found if found.holds is not False else replace(uniform(fixed(problem, found.witness or {}), term, tiers), reason=found.reason)
+        return (
+            found if found.holds is not False else replace(uniform(fixed(problem, found.witness or {}), term, tiers), reason=found.reason)
+        )
     parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
     active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
     values = np.broadcast_to(grid.array(term), grid.shape)

@@ -59,7 +59,11 @@ def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
     if answer.status == "too-large" or UNPROVED in {c.status for c in verdict.clauses}:
         return
     hazards = {h.id for h in verdict.hazards}
-    if status != answer.status or mine != set(answer.failures) or (status == PROVED and verdict.status == PROVED and hazards != set(answer.hazards)):
+    if (
+        status != answer.status
+        or mine != set(answer.failures)
+        or (status == PROVED and verdict.status == PROVED and hazards != set(answer.hazards))
+    ):
         raise DisagreementError(
             f"internal error, please report: the prover says {verdict.status} by {sorted(mine)} with {sorted(hazards)}, the evaluator {answer.status} by "
             f"{sorted(answer.failures)} with {sorted(answer.hazards)}; call: {json.dumps(call.to_json())}"
@@ -69,7 +73,12 @@ def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
 def _bad_spelling(bad: BadSpelling) -> ClauseResult:
     nearest = f"; nearest legal: {', '.join(bad.nearest)}" if bad.nearest else ""
     return ClauseResult(
-        "opcode", REFUTED, "grammar", 0.0, f"the spelling is one of the ISA; at fault: {bad.qualifier}", bad.source,
+        "opcode",
+        REFUTED,
+        "grammar",
+        0.0,
+        f"the spelling is one of the ISA; at fault: {bad.qualifier}",
+        bad.source,
         reason=f"{bad.qualifier}: {bad.why}{nearest}",
     )
 
@@ -94,8 +103,15 @@ class _Checker:
         status, reason = (VACUOUS, vacuous) if vacuous else (self.status(), None)
         found = tuple(h for h in self.found_hazards if isinstance(h, Hazard)) if status == PROVED or not vacuous else ()
         return Verdict(
-            self.call.id, self.call.opcode, status, self.arch_floor, self.instructions, tuple(self.results.values()), hazards=found,
-            contract_hash=contract_hash(self.contract), reason=reason,
+            self.call.id,
+            self.call.opcode,
+            status,
+            self.arch_floor,
+            self.instructions,
+            tuple(self.results.values()),
+            hazards=found,
+            contract_hash=contract_hash(self.contract),
+            reason=reason,
         )
 
     def status(self) -> str:
@@ -124,11 +140,15 @@ class _Checker:
         arch, floor = self.call.arch, self.contract.arch
         too_low = arch is not None and not arch_has(arch, floor)
         self.static(
-            "opcode", "the spelling is one of the ISA and the architecture has it",
-            [Finding(f"{self.contract.opcode} needs {floor}, the call is for {arch}", expected=f"{floor} or later", actual=str(arch))] if too_low else [],
+            "opcode",
+            "the spelling is one of the ISA and the architecture has it",
+            [Finding(f"{self.contract.opcode} needs {floor}, the call is for {arch}", expected=f"{floor} or later", actual=str(arch))]
+            if too_low
+            else [],
         )
         self.static(
-            "space.explicit", "the state space is written: .global, .shared or .local",
+            "space.explicit",
+            "the state space is written: .global, .shared or .local",
             [] if self.contract.space_written else [Finding(f"{self.call.opcode} writes no explicit global, shared or local space")],
         )
 

@@ -64,11 +64,17 @@ def operand_findings(call: Call, contract: Contract) -> list[Finding]:
     """What is wrong with the number and kind of operands, and with the parameters."""
     wanted = ", ".join(f"{o.name} ({'registers' if isinstance(o, Register) else o.space})" for o in contract.operands)
     if len(call.operands) != len(contract.operands):
-        return [Finding(f"{len(call.operands)} operands given, {contract.mnemonic} takes {len(contract.operands)}: {wanted}",
-                        f"{len(contract.operands)} operands", f"{len(call.operands)} operands")]
+        return [
+            Finding(
+                f"{len(call.operands)} operands given, {contract.mnemonic} takes {len(contract.operands)}: {wanted}",
+                f"{len(contract.operands)} operands",
+                f"{len(call.operands)} operands",
+            )
+        ]
     found = [
         Finding(f"operand {k + 1} ({operand.name}) is a scalar, {contract.mnemonic} takes the view {spec.name} there", "a view", "a scalar")
-        for k, (operand, spec) in enumerate(zip(call.operands, contract.operands, strict=True)) if isinstance(operand, Scalar)
+        for k, (operand, spec) in enumerate(zip(call.operands, contract.operands, strict=True))
+        if isinstance(operand, Scalar)
     ]
     return found + parameter_findings(call, contract)
 
@@ -83,10 +89,14 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
             takes = f"takes {', '.join(known)}" if known else "takes no parameter"
             found.append(Finding(f"the parameter {name} is unknown here: {contract.opcode} {takes}", ", ".join(known), name))
         elif not _fits(value, known[name].kind):
-            found.append(Finding(f"the parameter {name} is {value}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], str(value)))
+            found.append(
+                Finding(f"the parameter {name} is {value}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], str(value))
+            )
     for parameter in contract.parameters:
         if parameter.required and parameter.name not in given:
-            found.append(Finding(f"the parameter {parameter.name} is missing: {contract.opcode} has it as an operand", parameter.name, "none"))
+            found.append(
+                Finding(f"the parameter {parameter.name} is missing: {contract.opcode} has it as an operand", parameter.name, "none")
+            )
         needs = parameter.needs
         if parameter.name in given and needs is not None and given[parameter.name] is not False and needs not in given:
             found.append(Finding(f"{parameter.name} means nothing without {needs}", needs, "none"))
@@ -123,8 +133,13 @@ def storage_findings(side: Side) -> list[Finding]:
     if side.trace.refusal is not None:
         found.append(Finding(f"a dtype view of {side.name} is refused: {side.trace.refusal}", "whole elements", side.trace.refusal))
     elif side.trace.bits != side.spec.bits:
-        found.append(Finding(f"{side.name} has elements of {side.trace.bits} bits ({side.trace.dtype}), the instruction moves {side.spec.bits}-bit words",
-                             f"{side.spec.bits} bits", f"{side.trace.bits} bits"))
+        found.append(
+            Finding(
+                f"{side.name} has elements of {side.trace.bits} bits ({side.trace.dtype}), the instruction moves {side.spec.bits}-bit words",
+                f"{side.spec.bits} bits",
+                f"{side.trace.bits} bits",
+            )
+        )
     return found
 
 
@@ -133,7 +148,13 @@ def type_findings(side: Side) -> list[Finding]:
     takes = side.spec.dtypes
     if takes is None or side.trace.dtype in takes:
         return []
-    return [Finding(f"{side.name} has elements of type {side.trace.dtype}, the instruction takes {', '.join(takes)}", ", ".join(takes), side.trace.dtype)]
+    return [
+        Finding(
+            f"{side.name} has elements of type {side.trace.dtype}, the instruction takes {', '.join(takes)}",
+            ", ".join(takes),
+            side.trace.dtype,
+        )
+    ]
 
 
 def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
@@ -166,13 +187,18 @@ def _retype(problem: Problem, side: Side, check: RetypeCheck) -> Obligation:
         goals.extend(terms.eq(other.get(name, 0), axes.get(name, 0)) for name in {*axes, *other})
     goal = terms.conj(*goals)
     threads = problem.thread_variables() if terms.variables(terms.conj(goal, side.defined)) & {*THREAD, ELECTED} else ()
-    return Obligation((*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, side.defined, *within), goal)
+    return Obligation(
+        (*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, side.defined, *within), goal
+    )
 
 
 def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
     """Who must execute may execute, and agrees on pred and starts."""
-    statement = "all 32 lanes of every executing warp execute, with one pred and one start" if problem.collective else (
-        "the active threads are a product of warps and lanes" if problem.call.scope != "thread" else "any thread may execute")
+    statement = (
+        "all 32 lanes of every executing warp execute, with one pred and one start"
+        if problem.collective
+        else ("the active threads are a product of warps and lanes" if problem.call.scope != "thread" else "any thread may execute")
+    )
     source = f"{problem.contract.source}; SPEC, Group, repeat, and atom axes"
     yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.participation(problem, tiers))
     if problem.collective and problem.call.scope != "thread":
@@ -222,12 +248,14 @@ def shape_findings(problem: Problem, side: Side, repeats: tuple[int, ...] | None
         found.append(wrong("extents of a region are static; slice the symbolic axis"))
     found.extend(
         wrong(f"the group axis {axis.kind} has extent {have}, {axis.extent} are active")
-        for axis, have in zip(problem.groups, shape, strict=False) if isinstance(axis.extent, int) and isinstance(have, int) and have != axis.extent
+        for axis, have in zip(problem.groups, shape, strict=False)
+        if isinstance(axis.extent, int) and isinstance(have, int) and have != axis.extent
     )
     tail = shape[len(shape) - back :]
     found.extend(
         wrong(f"the atom axis {axis.name} has extent {have}, the opcode moves {axis.extent}")
-        for axis, have in zip(problem.contract.atom, tail, strict=True) if isinstance(have, int) and have != axis.extent
+        for axis, have in zip(problem.contract.atom, tail, strict=True)
+        if isinstance(have, int) and have != axis.extent
     )
     middle = shape[front : len(shape) - back]
     if not found and repeats is not None and middle != repeats:
@@ -252,11 +280,23 @@ def _coordinates(problem: Problem, repeats: tuple[int, ...], atom: Mapping[str, 
 
 
 def _variables(problem: Problem, repeats: tuple[int, ...], *, lane: bool = True, without: tuple[str, ...] = ()) -> tuple[Variable, ...]:
-    return (*problem.symbols, *problem.thread_variables(lane=lane), *repeat_variables(repeats), *atom_variables(problem.contract, without=without))
+    return (
+        *problem.symbols,
+        *problem.thread_variables(lane=lane),
+        *repeat_variables(repeats),
+        *atom_variables(problem.contract, without=without),
+    )
 
 
-def _element(problem: Problem, side: Side, repeats: tuple[int, ...], premise: Term, goal: Term, extra: tuple[Variable, ...] = (),
-             without: tuple[str, ...] = ()) -> Obligation:
+def _element(
+    problem: Problem,
+    side: Side,
+    repeats: tuple[int, ...],
+    premise: Term,
+    goal: Term,
+    extra: tuple[Variable, ...] = (),
+    without: tuple[str, ...] = (),
+) -> Obligation:
     """An obligation about every accessed element; in a collective its lane is the owner or the provider, a function of the atom."""
     spec = side.spec
     premise = terms.conj(premise, side.defined)
@@ -276,13 +316,23 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     if side.spec.write:
         text = ", ".join(f"{extent}:{stride}@{axis}" for axis, extent, stride in copies)
         outcome = Outcome(holds=not copies, witness={})
-        yield Clause(f"{name}.replica", f"every element of {side.name} is in one place only (its replicas would not be written)", NOTHING,
-                     point="none", outcome=outcome, coordinates=(text,))
+        yield Clause(
+            f"{name}.replica",
+            f"every element of {side.name} is in one place only (its replicas would not be written)",
+            NOTHING,
+            point="none",
+            outcome=outcome,
+            coordinates=(text,),
+        )
     if isinstance(side.spec, Register) and side.spec.write:
         from tilecheck.prove.distinct import distinct
 
-        yield Clause(f"{name}.distinct", f"the registers of {side.name} that one thread writes are distinct", NOTHING,
-                     outcome=distinct(problem, side, repeats, tiers))
+        yield Clause(
+            f"{name}.distinct",
+            f"the registers of {side.name} that one thread writes are distinct",
+            NOTHING,
+            outcome=distinct(problem, side, repeats, tiers),
+        )
 
 
 def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
@@ -290,7 +340,9 @@ def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
     lane = register.lane if register is not None else None
     goal = owner_goal(problem, side, repeats)
     who = f"lane {lane} of the executing warp" if lane is not None else "the executing thread"
-    statement = f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
+    statement = (
+        f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
+    )
     return Clause(f"{side.spec.name}.owner", statement, _element(problem, side, repeats, problem.active, goal))
 
 
@@ -309,7 +361,10 @@ def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
     uncovered = terms.conj(*(terms.eq(value, 0) for value in _uncovered(problem, set(thread), here)))
     if copies and side.spec.write:
         copies = []
-    choices = [terms.conj(*(terms.eq(terms.add(value, shift.get(axis, 0)), here[axis]) for axis, value in thread.items())) for shift in _shifts(copies)]
+    choices = [
+        terms.conj(*(terms.eq(terms.add(value, shift.get(axis, 0)), here[axis]) for axis, value in thread.items()))
+        for shift in _shifts(copies)
+    ]
     return terms.conj(uncovered, terms.disj(*choices))
 
 
@@ -343,11 +398,24 @@ def _owner_coordinates(problem: Problem, register: Register) -> dict[str, Term]:
 
 def _uncovered(problem: Problem, written: set[str], here: Mapping[str, Term]) -> Iterator[Term]:
     """The base coordinates inside the scope that no written axis covers."""
-    covers = {"laneid": {"lane"}, "warpid": {"wid", "wg"}, "wid_in_wg": {"wid"}, "wgid": {"wg"}, "tid_in_wg": {"lane", "wid"},
-              "tx": {"lane", "wid", "wg"} if here["tx"] == terms.add(terms.mul(LANES, here["warpid"]), here["laneid"]) else set[str](),
-              "cbx": {"cbx"}, "cby": {"cby"}, "cbz": {"cbz"}}
+    covers = {
+        "laneid": {"lane"},
+        "warpid": {"wid", "wg"},
+        "wid_in_wg": {"wid"},
+        "wgid": {"wg"},
+        "tid_in_wg": {"lane", "wid"},
+        "tx": {"lane", "wid", "wg"} if here["tx"] == terms.add(terms.mul(LANES, here["warpid"]), here["laneid"]) else set[str](),
+        "cbx": {"cbx"},
+        "cby": {"cby"},
+        "cbz": {"cbz"},
+    }
     covered = set[str]().union(*(covers[axis] for axis in written))
-    inside = {"warp": ("lane",), "warpgroup": ("lane", "wid"), "cta": ("lane", "wid", "wg"), "cluster": ("lane", "wid", "wg", "cbx", "cby", "cbz")}
+    inside = {
+        "warp": ("lane",),
+        "warpgroup": ("lane", "wid"),
+        "cta": ("lane", "wid", "wg"),
+        "cluster": ("lane", "wid", "wg", "cbx", "cby", "cbz"),
+    }
     names = {"lane": "laneid", "wid": "wid_in_wg", "wg": "wgid", "cbx": "cbx", "cby": "cby", "cbz": "cbz"}
     for base in inside.get(problem.call.scope, ()):
         if base not in covered:
@@ -372,7 +440,9 @@ def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
 def _ranges(problem: Problem) -> dict[str, tuple[int, int]]:
     known = {v.name: (v.low, v.high) for v in problem.symbols if v.low is not None and v.high is not None}
     first, last = INDEX_DTYPES[problem.call.index_dtype]
-    known |= {v.name: (first if v.low is None else v.low, last if v.high is None else v.high) for v in problem.symbols if v.name not in known}
+    known |= {
+        v.name: (first if v.low is None else v.low, last if v.high is None else v.high) for v in problem.symbols if v.name not in known
+    }
     return known | problem.run.ranges
 
 
@@ -463,9 +533,13 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[C
     yield Clause(name, statement, NOTHING)
     variables = (*problem.symbols, *problem.thread_variables())
     for check in side.trace.slices:
-        goal = terms.conj(terms.le(0, terms.normal(check.begin)), terms.le(terms.add(terms.normal(check.begin), check.extent), terms.normal(check.limit)))
+        goal = terms.conj(
+            terms.le(0, terms.normal(check.begin)), terms.le(terms.add(terms.normal(check.begin), check.extent), terms.normal(check.limit))
+        )
         where = (str(check.step), str(check.axis))
-        yield Clause(name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal), point="row", coordinates=where)
+        yield Clause(
+            name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal), point="row", coordinates=where
+        )
     bit = side.trace.locate(_coordinates(problem, repeats)).bit
     ranges = _ranges(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
     lowest = all_bounds(bit, ranges)[bit][0] if isinstance(bit, Expr) else bit
@@ -486,15 +560,21 @@ def addresses(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterato
             index = terms.add(terms.mul(index, axis.extent), var(axis.name))
     here = side.trace.locate(_coordinates(problem, repeats)).bit
     together = terms.eq(here, terms.add(first, terms.mul(spec.bits, index)))
-    yield Clause(f"{spec.name}.contiguous", f"the words of a row of {side.name} are consecutive, {spec.bits // 8} bytes each",
-                 _element(problem, side, repeats, problem.accessing, together))
+    yield Clause(
+        f"{spec.name}.contiguous",
+        f"the words of a row of {side.name} are consecutive, {spec.bits // 8} bytes each",
+        _element(problem, side, repeats, problem.accessing, together),
+    )
     modulus = spec.align_bytes
     values = base_residues(problem, side, modulus)
     base: Term = values[0] if len(values) == 1 else var("@base")
     own = () if isinstance(base, int) else (Variable("@base", "base", None, None, values=values),)
     aligned = terms.eq(terms.mod(terms.add(first, terms.mul(8, base)), 8 * modulus), 0)
-    yield Clause(f"{spec.name}.aligned", f"every row of {side.name} starts at a multiple of {modulus} bytes",
-                 _element(problem, side, repeats, problem.accessing, aligned, own, spec.row))
+    yield Clause(
+        f"{spec.name}.aligned",
+        f"every row of {side.name} starts at a multiple of {modulus} bytes",
+        _element(problem, side, repeats, problem.accessing, aligned, own, spec.row),
+    )
 
 
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
@@ -503,8 +583,10 @@ def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     bits = terms.mul(terms.normal(span(side.trace.tensor.layout)), tensor.bits)
     needed = terms.floordiv(terms.add(terms.maximum(0, bits), 7), 8)
     given = [
-        other.tensor.size_bytes for other in problem.sides
-        if isinstance(other.tensor.size_bytes, int) and (other is side or (tensor.tensor is not None and other.tensor.tensor == tensor.tensor))
+        other.tensor.size_bytes
+        for other in problem.sides
+        if isinstance(other.tensor.size_bytes, int)
+        and (other is side or (tensor.tensor is not None and other.tensor.tensor == tensor.tensor))
     ]
     return needed, min(given) if given else None
 
@@ -518,7 +600,9 @@ def backing(problem: Problem, side: Side) -> Iterator[Clause]:
     if size is not None:
         fits = terms.le(needed, size)
         static = isinstance(fits, bool)
-        yield Clause(name, statement, Obligation(() if static else problem.symbols, True if static else problem.facts, fits), point="symbols")
+        yield Clause(
+            name, statement, Obligation(() if static else problem.symbols, True if static else problem.facts, fits), point="symbols"
+        )
     else:
         yield Clause(name, statement, NOTHING)
     if side.tensor.space == "shared" and isinstance(needed, int):

@@ -65,7 +65,9 @@ def _pair(problem: Problem, variables: list[Variable], inner: list[Variable], sl
     different = terms.disj(*(terms.ne(var(v.name), rename[v.name]) for v in inner))
     together = True if lane is None else terms.eq(terms.substitute(lane, rename), lane)
     others = tuple(replace(v, name=f"{v.name}@1") for v in inner)
-    return Obligation((*variables, *others), terms.conj(problem.active, different, together), terms.ne(terms.substitute(slot, rename), slot))
+    return Obligation(
+        (*variables, *others), terms.conj(problem.active, different, together), terms.ne(terms.substitute(slot, rename), slot)
+    )
 
 
 def _collision(slots: list[int], owners: list[int] | None) -> int | None:

@@ -213,7 +213,9 @@ def decide(obligation: Obligation, limit: int = MAX_POINTS) -> Outcome:
         return Outcome(holds=True, points=grid.points)
     if isinstance(others, str):
         return Outcome(holds=None, points=grid.points, reason=others)
-    return Outcome(holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in obligation.variables})
+    return Outcome(
+        holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in obligation.variables}
+    )
 
 
 def least_index(grid: Grid, failing: Array, lane: Term | None) -> tuple[int, ...]:
@@ -252,14 +254,22 @@ def least(variables: Sequence[Variable], parts: tuple[Term, ...]) -> Mapping[str
         remaining = [v for v in remaining if v.name not in used]
         sampled = any(v.count is None or v.count > SAMPLES for v in own)
         budget = max(2, int(MAX_POINTS ** (1 / len(own)))) if len(own) > 1 and sampled else SAMPLES
-        values = [list(islice(v.ordered(), SAMPLES if len(own) == 1 else max(budget, v.count if v.role != "symbol" and v.count else 0))) for v in own]
-        values = [_filtered(v, vals, [p for p in chosen if terms.variables(p) == frozenset({v.name})]) for v, vals in zip(own, values, strict=True)]
+        values = [
+            list(islice(v.ordered(), SAMPLES if len(own) == 1 else max(budget, v.count if v.role != "symbol" and v.count else 0)))
+            for v in own
+        ]
+        values = [
+            _filtered(v, vals, [p for p in chosen if terms.variables(p) == frozenset({v.name})])
+            for v, vals in zip(own, values, strict=True)
+        ]
         grid = Grid(own, values)
         if grid.points > 16 * MAX_POINTS:
             return f"more than {16 * MAX_POINTS} points"
         holds = grid.truth(terms.conj(*chosen)) if grid.points else np.zeros(0, dtype=bool)
         if not holds.any():
-            cut = any(v.count is None or v.count > len(vals) for v, vals in zip(own, values, strict=True)) and any(v.count != 0 for v in own)
+            cut = any(v.count is None or v.count > len(vals) for v, vals in zip(own, values, strict=True)) and any(
+                v.count != 0 for v in own
+            )
             unseen = [v.name for v in own if v.role == "symbol" and (v.count is None or v.count > budget)]
             return f"no value of {', '.join(unseen)} was found that satisfies the facts" if cut and unseen else None
         found |= grid.at(tuple(int(i) for i in np.unravel_index(int(np.argmax(holds)), holds.shape)))

@@ -60,7 +60,7 @@ class Variable:
         if self.count == 0:
             return
         for k in count():
-            ends = ({start + k * step, start - k * step} if up and down else {start + k * step} if up else {start - k * step})
+            ends = {start + k * step, start - k * step} if up and down else {start + k * step} if up else {start - k * step}
             inside = [v for v in ends if (low is None or v >= low) and (high is None or v <= high)]
             if not inside and (low is not None or not down) and (high is not None or not up):
                 return

@@ -117,7 +117,9 @@ def fixed(problem: Problem, values: Mapping[str, int]) -> Problem:
     """The problem with symbols held at values; `name@1` gives a varying symbol a second one."""
     held = tuple(
         Variable(v.name, v.role, None, None, values=tuple(dict.fromkeys(values[n] for n in (v.name, f"{v.name}@1") if n in values)))
-        if v.name in values else v for v in problem.symbols
+        if v.name in values
+        else v
+        for v in problem.symbols
     )
     return replace(problem, symbols=held)
 

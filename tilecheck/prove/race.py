@@ -51,7 +51,9 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
     grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, MAX_POINTS)
     if isinstance(grid, str):
-        found = tiers.solved(_pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid)
+        found = tiers.solved(
+            _pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid
+        )
         if found.holds is not False:
             return None
         return _race(fixed(problem, found.witness or {}), side, repeats, tiers)
@@ -66,7 +68,9 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
 LEVELS = frozenset({"cta", "warp", "thread"})
 
 
-def _pair(problem: Problem, accessing: Term, outer: list[Variable], inner: list[Variable], start: Term, width: int, side: Side) -> Obligation:
+def _pair(
+    problem: Problem, accessing: Term, outer: list[Variable], inner: list[Variable], start: Term, width: int, side: Side
+) -> Obligation:
     """Two accesses of different threads, repeats or rows do not overlap."""
     rename = {v.name: var(f"{v.name}@1") for v in inner}
 
@@ -76,10 +80,15 @@ def _pair(problem: Problem, accessing: Term, outer: list[Variable], inner: list[
     threads = [v.name for v in outer if v.name in THREAD]
     other = terms.disj(*(terms.ne(there(var(name)), var(name)) for name in (*threads, *rename)))
     copy = terms.conj(*(terms.eq(there(var(name)), var(name)) for name in PRIVATE[side.tensor.space] if name in threads))
-    shared = terms.conj(*(
-        terms.disj(terms.eq(there(var(s.name)), var(s.name)), *(terms.ne(there(var(c)), var(c)) for c in INSTANCE[s.varies] if c in threads))
-        for s in problem.call.symbols if s.varies in LEVELS
-    ))
+    shared = terms.conj(
+        *(
+            terms.disj(
+                terms.eq(there(var(s.name)), var(s.name)), *(terms.ne(there(var(c)), var(c)) for c in INSTANCE[s.varies] if c in threads)
+            )
+            for s in problem.call.symbols
+            if s.varies in LEVELS
+        )
+    )
     apart = terms.disj(terms.le(terms.add(start, width), there(start)), terms.le(terms.add(there(start), width), start))
     variables = (*outer, *inner, *copied_variables(problem, "@1", LEVELS), *(replace(v, name=f"{v.name}@1") for v in inner))
     return Obligation(variables, terms.conj(accessing, there(accessing), other, copy, shared), apart)
@@ -149,4 +158,6 @@ def _hazard(grid: Grid, inner: list[int], first: int, second: int, start: int, s
         rest = [f"{name} {value}" for name, value in point.items() if name not in names and not name.startswith("@")]
         return ", ".join([*parts, *([f"repeat {repeat}"] if repeat else []), *rest])
 
-    return Hazard("memory.race", f"two accesses store to byte {start // 8} of {side.name}: ({text(a)}) and ({text(b)}); which one wins is undefined")
+    return Hazard(
+        "memory.race", f"two accesses store to byte {start // 8} of {side.name}: ({text(a)}) and ({text(b)}); which one wins is undefined"
+    )

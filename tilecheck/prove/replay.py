@@ -90,5 +90,14 @@ def counterexample(problem: Problem, clause: Clause, outcome: Outcome) -> Counte
             f"call: {json.dumps(problem.call.to_json())}"
         )
     return Counterexample(
-        tuple(point.symbols.items()), point.cta, point.warp, point.lane, point.group, point.repeat, point.atom, seen.expected, seen.actual, seen.sentence
+        tuple(point.symbols.items()),
+        point.cta,
+        point.warp,
+        point.lane,
+        point.group,
+        point.repeat,
+        point.atom,
+        seen.expected,
+        seen.actual,
+        seen.sentence,
     )

@@ -335,7 +335,11 @@ class BitVectors(Encoding):
             raise Unsupported("a product of two variables")
         left, right = self.low(a, k), self.low(b, k)
         table: dict[str, Callable[[], object]] = {
-            "-": lambda: left - right, "*": lambda: left * right, "^": lambda: left ^ right, "&": lambda: left & right, "|": lambda: left | right,
+            "-": lambda: left - right,
+            "*": lambda: left * right,
+            "^": lambda: left ^ right,
+            "&": lambda: left & right,
+            "|": lambda: left | right,
         }
         return table[op]()
 
@@ -371,8 +375,15 @@ class BitVectors(Encoding):
             quotient, remainder = z3.BitVec(self.name("q"), k, self.context), z3.BitVec(self.name("r"), k, self.context)
             first, last = (z3.BitVecVal(value, k, self.context) for value in (low // radix, high // radix))
             number = z3.BitVecVal(radix, k, self.context)
-            self.definitions.append(z3.And(
-                self.low(term, k) == number * quotient + remainder, remainder >= 0, remainder < number, quotient >= first, quotient <= last))
+            self.definitions.append(
+                z3.And(
+                    self.low(term, k) == number * quotient + remainder,
+                    remainder >= 0,
+                    remainder < number,
+                    quotient >= first,
+                    quotient <= last,
+                )
+            )
             self.digits[key] = (quotient, remainder)
         return self.digits[key]
 

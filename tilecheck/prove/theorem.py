@@ -107,7 +107,9 @@ def _shown(stated: Theorem, label: str, goal: Term, tiers: Tiers) -> Shown:
     outcome = tiers.decide(Obligation(tuple(stated.variables), terms.conj(*stated.facts), goal))
     status = UNPROVED if outcome.holds is None else PROVED if outcome.holds else REFUTED
     values = {name: value for name, value in (outcome.witness or {}).items() if isinstance(goal, Expr) or name}
-    return Shown(label, status, outcome.reason or "structure", _ms(started), values, (outcome.reason or "") if outcome.holds is None else "")
+    return Shown(
+        label, status, outcome.reason or "structure", _ms(started), values, (outcome.reason or "") if outcome.holds is None else ""
+    )
 
 
 def _ms(started: float) -> float:

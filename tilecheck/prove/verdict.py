@@ -38,8 +38,16 @@ class Counterexample:
     def to_json(self) -> dict[str, object]:
         """The `counterexample` object of tilecheck/verdict@1."""
         return {
-            "symbols": dict(self.symbols), "cta": self.cta, "warp": self.warp, "lane": self.lane, "group": list(self.group),
-            "repeat": list(self.repeat), "atom": list(self.atom), "expected": self.expected, "actual": self.actual, "sentence": self.sentence,
+            "symbols": dict(self.symbols),
+            "cta": self.cta,
+            "warp": self.warp,
+            "lane": self.lane,
+            "group": list(self.group),
+            "repeat": list(self.repeat),
+            "atom": list(self.atom),
+            "expected": self.expected,
+            "actual": self.actual,
+            "sentence": self.sentence,
         }
 
 
@@ -63,8 +71,13 @@ class ClauseResult:
     def to_json(self) -> dict[str, object]:
         """One entry of `clauses`."""
         return {
-            "id": self.id, "status": self.status, "method": self.method, "ms": round(self.ms, 3), "statement": self.statement,
-            "source": self.source, "reason": self.reason,
+            "id": self.id,
+            "status": self.status,
+            "method": self.method,
+            "ms": round(self.ms, 3),
+            "statement": self.statement,
+            "source": self.source,
+            "reason": self.reason,
             "counterexample": None if self.counterexample is None else self.counterexample.to_json(),
         }
 
@@ -133,8 +146,17 @@ class Verdict:
         from tilecheck.version import version
 
         return {
-            "schema": "tilecheck/verdict@1", "id": self.id, "status": self.status, "arch_floor": self.arch_floor,
-            "instructions": self.instructions, "reason": self.reason, "clauses": [c.to_json() for c in self.clauses],
-            "hazards": [h.to_json() for h in self.hazards], "conditions": list(self.conditions), "premises": list(self.premises),
-            "expect": expect, "as_expected": as_expected, "tool": {"version": version(), "contract_hash": self.contract_hash},
+            "schema": "tilecheck/verdict@1",
+            "id": self.id,
+            "status": self.status,
+            "arch_floor": self.arch_floor,
+            "instructions": self.instructions,
+            "reason": self.reason,
+            "clauses": [c.to_json() for c in self.clauses],
+            "hazards": [h.to_json() for h in self.hazards],
+            "conditions": list(self.conditions),
+            "premises": list(self.premises),
+            "expect": expect,
+            "as_expected": as_expected,
+            "tool": {"version": version(), "contract_hash": self.contract_hash},
         }

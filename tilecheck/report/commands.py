@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from tilecheck.errors import InputError
 from tilecheck.report import json as answers
-from tilecheck.report.items import FAILED, OK, UNDECIDED, Item, Outcome, check_items, exit_status, gather, items_of, with_arch
+from tilecheck.report.items import FAILED, OK, UNDECIDED, Item, Outcome, check_item, check_items, exit_status, gather, items_of, with_arch
 from tilecheck.report.options import Options
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Request:
 
 
 def check(request: Request) -> Result:
-    """The verdicts on every document and claim."""
+    """The verdicts on every document, claim and theorem."""
     options = request.options
     items, errors = gather(request.operands)
     if errors:
         raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
-    outcomes = check_items(with_arch(items, options.arch), jobs=options.jobs)
+    outcomes = check_items(with_arch(items, options.arch), jobs=options.jobs, audit=options.audit, rlimit=options.rlimit)
     status = exit_status(outcomes, strict=options.strict)
     if options.format == "text":
         from tilecheck.report.text import report
@@ -185,14 +185,15 @@ def _values(request: Request, outcome: Outcome) -> Values:
 def _proved(request: Request) -> tuple[Outcome, Result | None]:
     """The one call of the document, checked; where it is not proved, the result that says so on stderr."""
     items = with_arch(items_of(request.operand), request.options.arch)
-    if len(items) != 1:
-        raise InputError(f"found {len(items)} calls, expected one", where=request.operand)
-    item = Item(items[0].call, items[0].where)
+    calls = [item for item in items if isinstance(item, Item)]
+    if len(calls) != 1:
+        raise InputError(f"found {len(calls)} calls, expected one", where=request.operand)
+    item = Item(calls[0].call, calls[0].where)
     if request.options.set:
         from tilecheck.report.values import parse_settings
 
         parse_settings(request.options.set, item.call)  # a wrong setting is told before the work
-    outcome = check_items([item])[0]
+    outcome = check_item(item, audit=request.options.audit, rlimit=request.options.rlimit)
     if outcome.verdict.status == "proved":
         return outcome, None
     from tilecheck.report.text import screen

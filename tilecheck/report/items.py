@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tilecheck.claims import Claim, Expectation, collect, has_claims
-from tilecheck.errors import InputError
+from tilecheck.claims import Claim, Expectation, TheoremClaim, collect, has_claims
+from tilecheck.errors import DisagreementError, InputError
+from tilecheck.report.theorems import TheoremItem, TheoremOutcome, proved, theorem_items
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
@@ -58,15 +61,19 @@ class Outcome:
         return {"proved": OK, "refuted": FAILED}.get(self.verdict.status, UNDECIDED)
 
 
-def exit_status(outcomes: Sequence[Outcome], *, strict: bool) -> int:
+AnyItem = Item | TheoremItem
+AnyOutcome = Outcome | TheoremOutcome
+
+
+def exit_status(outcomes: Sequence[AnyOutcome], *, strict: bool) -> int:
     """0 all proved or as expected, 1 something refuted or not as expected, 3 nothing of that but something undecided."""
     found = {outcome.exit_status(strict=strict) for outcome in outcomes}
     return FAILED if FAILED in found else UNDECIDED if UNDECIDED in found else OK
 
 
-def gather(paths: Sequence[str]) -> tuple[list[Item], list[InputError]]:
+def gather(paths: Sequence[str]) -> tuple[list[AnyItem], list[InputError]]:
     """The items of every path in order, and one error for each file that is wrong."""
-    items: list[Item] = []
+    items: list[AnyItem] = []
     errors: list[InputError] = []
     for path in paths:
         try:
@@ -82,12 +89,12 @@ def gather(paths: Sequence[str]) -> tuple[list[Item], list[InputError]]:
     return items, errors
 
 
-def items_of(path: str) -> list[Item]:
+def items_of(path: str) -> list[AnyItem]:
     """The items of one file, `-` for stdin."""
     if path.endswith(".py"):
         if not Path(path).is_file():
             raise InputError("cannot be read: no such file", where=path)
-        return [item for one in collect(path) for item in claim_items(one)]
+        return [item for one in collect(path) for item in marked_items(one)]
     return [_from_entry(entry) for entry in entries_of(path)]
 
 
@@ -112,6 +119,11 @@ def entries_of(path: str) -> list[Entry]:
         raise with_line(error, Path(path).read_text(encoding="utf-8", errors="replace")) from error
 
 
+def marked_items(one: Claim | TheoremClaim) -> Sequence[AnyItem]:
+    """The items of a marked function."""
+    return theorem_items(one) if isinstance(one, TheoremClaim) else claim_items(one)
+
+
 def claim_items(one: Claim) -> list[Item]:
     """The calls of a claim as items; a call without an id gets the claim's title."""
     calls = one.calls()
@@ -122,38 +134,71 @@ def claim_items(one: Claim) -> list[Item]:
     ]
 
 
-def with_arch(items: Sequence[Item], arch: str | None) -> list[Item]:
+def with_arch(items: Sequence[AnyItem], arch: str | None) -> list[AnyItem]:
     """The items, calls that name no architecture given this one."""
-    if arch is None:
-        return list(items)
-    return [item if item.call.arch else dataclasses.replace(item, call=dataclasses.replace(item.call, arch=arch)) for item in items]
+    return [_with_arch(item, arch) if isinstance(item, Item) and arch is not None else item for item in items]
 
 
-def check_items(items: Sequence[Item], *, jobs: int = 1) -> list[Outcome]:
-    """The outcome of every item, in order; with `jobs` > 1 in that many processes."""
-    jobs = min(jobs, len(items))
+def _with_arch(item: Item, arch: str) -> Item:
+    return item if item.call.arch else dataclasses.replace(item, call=dataclasses.replace(item.call, arch=arch))
+
+
+def check_items(items: Sequence[AnyItem], *, jobs: int = 1, audit: bool = False, rlimit: int | None = None) -> list[AnyOutcome]:
+    """The outcome of every item, in order; with `jobs` > 1 the calls in that many processes.
+
+    audit: everything is proved again in other ways. rlimit: the solver's limit for one question, None for its own.
+    """
+    one = partial(_checked, audit=audit, rlimit=rlimit)
+    calls = [item for item in items if isinstance(item, Item)]
+    jobs = min(jobs, len(calls))
     if jobs <= 1:
-        return [_checked(item) for item in items]
+        return [one(item) for item in items]
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(jobs) as pool:
-        return list(pool.map(_checked, items, chunksize=max(1, len(items) // (4 * jobs))))
+        checked = pool.map(one, calls, chunksize=max(1, len(calls) // (4 * jobs)))
+        theorems = iter([one(item) for item in items if isinstance(item, TheoremItem)])  # functions stay in the process that collected them
+        return [next(checked if isinstance(item, Item) else theorems) for item in items]
 
 
-class CheckFailedError(Exception):
-    """The checker itself failed on an item."""
-
-
-def _checked(item: Item) -> Outcome:
+def check_item(item: Item, *, audit: bool = False, rlimit: int | None = None) -> Outcome:
+    """The outcome of one call; CheckFailedError where tilecheck itself fails."""
     from tilecheck.prove.check import check
 
+    limits = {} if rlimit is None else {"rlimit": rlimit}
     try:
-        return Outcome(item, check(item.call))
+        return Outcome(item, check(item.call, audit=audit, **limits))
     except InputError as error:
         raise InputError(error.message, path=error.path, where=error.where or item.where) from error
     except Exception as error:
-        name = item.call.id or item.call.opcode
-        raise CheckFailedError(f"{type(error).__name__}: {error}, while checking {name} of {item.where}") from error
+        raise CheckFailedError.from_item(error, item.call.id or item.call.opcode, item.where, item.call) from error
+
+
+class CheckFailedError(Exception):
+    """The checker itself failed on an item. reproducer: the call document, where two parts of tilecheck disagree about it."""
+
+    def __init__(self, message: str, reproducer: str = "") -> None:
+        super().__init__(message)
+        self.reproducer = reproducer
+
+    @classmethod
+    def from_item(cls, error: Exception, name: str, where: str, call: Call | None = None) -> CheckFailedError:
+        """What is told of an error on an item."""
+        if not isinstance(error, DisagreementError):
+            return cls(f"{type(error).__name__}: {error}, while checking {name} of {where}")
+        what = str(error).removeprefix("internal error, please report: ").partition("; call: {")[0]
+        return cls(f"{what}, while checking {name} of {where}", "" if call is None else json.dumps(call.to_json()))
+
+
+def _checked(item: AnyItem, *, audit: bool, rlimit: int | None) -> AnyOutcome:
+    if isinstance(item, Item):
+        return check_item(item, audit=audit, rlimit=rlimit)
+    try:
+        return proved(item, audit=audit, rlimit=rlimit)
+    except InputError:
+        raise
+    except Exception as error:
+        raise CheckFailedError.from_item(error, "the theorem", item.where) from error
 
 
 def _from_entry(entry: Entry) -> Item:
@@ -162,10 +207,10 @@ def _from_entry(entry: Entry) -> Item:
 
 
 def _files_of(directory: str) -> list[str]:
-    """The files to check below a directory, sorted; hidden directories are left out, and Python files without claims."""
+    """The files to check below a directory, sorted; hidden directories are left out, and Python files without claims and theorems."""
     found = [file for file in _walk(directory) if not file.endswith(".py") or has_claims(file) or _is_broken(file)]
     if not found:
-        raise InputError("nothing to check in it, expected .json or .jsonl documents or .py files with claims", where=directory)
+        raise InputError("nothing to check in it, expected .json or .jsonl documents or .py files with claims or theorems", where=directory)
     return found
 
 

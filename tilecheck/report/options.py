@@ -22,15 +22,16 @@ TOML = "pyproject.toml"
 
 def _option(
     default: _T, help: str, *, flag: str = "", metavar: str | None = None, choices: tuple[str, ...] | None = None, least: int = 0,  # noqa: A002
-    most: int | None = None, toml: bool = True, several: bool = False, only: tuple[str, ...] = (),
+    most: int | None = None, toml: bool = True, several: bool = False, only: tuple[str, ...] = (), kind: type | None = None,
 ) -> _T:
-    """A field. only: the commands that take it (all of them if empty); toml: whether pyproject may set it."""
+    """A field. only: the commands that take it (all of them if empty); toml: whether pyproject may set it; kind: that of the default."""
     metadata = {"help": help, "flag": flag, "metavar": metavar, "choices": choices, "least": least, "most": most, "toml": toml,
-                "several": several, "only": only}
+                "several": several, "only": only, "kind": kind or (str if default is None else type(default))}
     return field(default=default, metadata=metadata)
 
 
 VALUES = ("predict", "reconstruct", "emit")
+PROVING = ("check", *VALUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ class Options:
     arch: str | None = _option(None, "the architecture for calls that name none, e.g. sm_90a (emit: for all)", metavar="ARCH",
                                only=("check", "explain", "emit", "predict", "reconstruct"))
     strict: bool = _option(False, "hazards are errors: exit status 1", only=("check",))
+    audit: bool = _option(False, "prove everything again by SMT, and by brute force where that is possible; they must agree", only=PROVING)
+    rlimit: int | None = _option(None, "what the solver may spend on one question, in its own units (the same on every machine)", metavar="N",
+                                 least=1, most=(1 << 32) - 1, only=PROVING, kind=int)
     set: tuple[str, ...] = _option((), "value of a symbol: n=4, or n=[1,2,...] for each lane, warp or CTA; repeatable",
                                    metavar="NAME=VALUE", toml=False, several=True, only=VALUES)
     elected: int = _option(0, "the lane that elect.sync chooses", metavar="LANE", most=31, toml=False, only=VALUES)
@@ -78,7 +82,7 @@ def options_from(given: Mapping[str, object], directory: Path | None = None) -> 
 
 def _from_text(one: dataclasses.Field[object], value: object) -> object:
     flag = f"--{one.name}"
-    if isinstance(one.default, int) and not isinstance(one.default, bool):
+    if one.metadata["kind"] is int:
         text = str(value)
         if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 20):
             raise InputError(f"found {text[:60]!r}, expected an integer", where=flag)
@@ -133,7 +137,7 @@ def _toml_value(key: str, value: object) -> object:
     if key not in allowed:
         raise InputError(f"an unknown key, expected one of {', '.join(allowed)}", where=where)
     one = allowed[key]
-    wanted = bool if isinstance(one.default, bool) else int if isinstance(one.default, int) else str
+    wanted = one.metadata["kind"]
     if type(value) is not wanted:
         words = {bool: "true or false", int: "an integer", str: "text"}
         raise InputError(f"found a value of type {type(value).__name__}, expected {words[wanted]}", where=where)

@@ -125,7 +125,7 @@ class Grammar:
                 yield dict(chosen)
             return
         slot = self.slots[index]
-        for value in (slot.values if slot.required else ("", *slot.values)):
+        for value in slot.values if slot.required else ("", *slot.values):
             chosen[slot.name] = value
             if not self._surely_excluded(chosen, index):
                 yield from self._combine(chosen, index + 1)

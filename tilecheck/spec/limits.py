@@ -5,8 +5,17 @@ from __future__ import annotations
 from tilecheck.spec.grammar import arch_rank
 
 SHARED_BYTES = (
-    (75, 65_536), (80, 166_912), (86, 101_376), (87, 166_912), (89, 101_376), (90, 232_448), (100, 232_448), (103, 232_448), (110, 232_448),
-    (120, 101_376), (121, 101_376),
+    (75, 65_536),
+    (80, 166_912),
+    (86, 101_376),
+    (87, 166_912),
+    (89, 101_376),
+    (90, 232_448),
+    (100, 232_448),
+    (103, 232_448),
+    (110, 232_448),
+    (120, 101_376),
+    (121, 101_376),
 )
 """The largest shared allocation of one CTA in bytes, by architecture number. Source: CUDA C++ Programming Guide, compute capabilities."""
 

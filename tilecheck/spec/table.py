@@ -94,7 +94,9 @@ def _from_entry_points(mnemonic: str) -> Entry | None:
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: (p.name, p.value)):
         family = point.load()
         if not isinstance(family, Family):
-            raise TilecheckError(f"entry point {point.name} = {point.value} gives a {type(family).__name__}, expected tilecheck.spec.Family")
+            raise TilecheckError(
+                f"entry point {point.name} = {point.value} gives a {type(family).__name__}, expected tilecheck.spec.Family"
+            )
         entry = family.entry(mnemonic)
         if entry is not None:
             return entry

@@ -56,7 +56,12 @@ def _term(value: Any) -> Term:
 
 
 _NARY: dict[str, Callable[[Term, Term], Term]] = {
-    "Add": terms.add, "Mul": terms.mul, "Min": terms.minimum, "Max": terms.maximum, "And": terms.conj, "Or": terms.disj,
+    "Add": terms.add,
+    "Mul": terms.mul,
+    "Min": terms.minimum,
+    "Max": terms.maximum,
+    "And": terms.conj,
+    "Or": terms.disj,
 }
 _BINARY: dict[str, Callable[[Term, Term], Term]] = {
     "Mod": terms.mod,

@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, eq, var
 
-_LEVEL = {"or": 1, "and": 2, "not": 3, "==": 4, "<": 4, "<=": 4, "!=": 4, "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "//": 10, "%": 10}
+_LEVEL = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "==": 4,
+    "<": 4,
+    "<=": 4,
+    "!=": 4,
+    "|": 5,
+    "^": 6,
+    "&": 7,
+    "<<": 8,
+    ">>": 8,
+    "+": 9,
+    "-": 9,
+    "*": 10,
+    "//": 10,
+    "%": 10,
+}
 _ELECTED = eq(var("laneid"), var(ELECTED))
 
 

@@ -1,0 +1,428 @@
+"""Random calls of two families: every tier and the evaluator's brute force say the same of each.
+
+    python tests/prove/random_campaign.py --count 2000 --seed 1
+
+Prints the seed, the shares, how often each clause is the only failing one, the features, and every disagreement with a reduced document.
+Exit status 1 where something disagrees or a share is too small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import re
+import sys
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import views  # noqa: E402 (beside this file)
+from known_cases import OUTSIDE, where  # noqa: E402
+
+from tilecheck.call import Call  # noqa: E402
+from tilecheck.document import read_call  # noqa: E402
+from tilecheck.evaluate.model import Answer, Model  # noqa: E402
+from tilecheck.layout.notation import parse_layout  # noqa: E402
+from tilecheck.layout.tile import base_tile, swizzles  # noqa: E402
+from tilecheck.prove import active, distinct, polynomial, race, smt  # noqa: E402
+from tilecheck.prove import check as checking  # noqa: E402
+from tilecheck.prove.check import EVALUATED, check  # noqa: E402
+from tilecheck.prove.enumeration import make_grid  # noqa: E402
+from tilecheck.prove.obligation import Obligation, Outcome  # noqa: E402
+from tilecheck.prove.replay import model_of  # noqa: E402
+from tilecheck.prove.tiers import Tiers  # noqa: E402
+from tilecheck.prove.verdict import Verdict  # noqa: E402
+from tilecheck.spec import BadSpelling, find_contract  # noqa: E402
+
+Json = dict[str, Any]
+ADDRESSED = frozenset({"storage", "participation", "shape", "index.range", "bounds", "operands", "opcode", "space.explicit"})
+CLAUSES = ("opcode", "space.explicit", "operands", "storage", "participation", "shape", "owner", "replica", "distinct", "contiguous", "aligned",
+           "bounds", "backing", "index.range")
+"""The clauses that these families can fail. `type` is none: every 32-bit dtype is a container of ldmatrix, and ld and st take any."""
+
+
+# --- one call --------------------------------------------------------------------------------------------------------
+
+
+class Forced(Tiers):
+    """SMT decides every obligation; enumeration only completes a witness once the symbols are held."""
+
+    def decide(self, obligation: Obligation) -> Outcome:
+        if obligation.goal is True or obligation.premise is False:
+            return Outcome(holds=True, reason="structure")
+        if polynomial.proves(obligation):
+            return Outcome(holds=True, reason="polynomial")
+        asked = Obligation(self.bounded(obligation.variables), obligation.premise, obligation.goal, obligation.lane)
+        found = smt.decide(asked, self.rlimit)
+        return found if found.holds is not False else self._completed(asked, found)
+
+
+def _no_symbols(variables: Any, parts: Any, used: set[str], limit: int = 0) -> Any:
+    """As make_grid, but a symbol with several values is too much for it."""
+    for variable in variables:
+        if variable.role == "symbol" and variable.name in used and variable.values is None and variable.count != 1:
+            return f"the symbol {variable.name} is left to the solver"
+    return make_grid(variables, parts, used, limit)
+
+
+@contextlib.contextmanager
+def solver_alone() -> Iterator[None]:
+    """What depends on symbols is decided by SMT."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(checking, "Tiers", Forced))
+        for module in (active, distinct, race):
+            stack.enter_context(mock.patch.object(module, "make_grid", _no_symbols))
+        yield
+
+
+@contextlib.contextmanager
+def remembering() -> Iterator[None]:
+    """Brute force over a call is done once, for the audit and for us."""
+    plain = Model.check
+
+    def once(self: Model, limit: int = EVALUATED) -> Answer:
+        if "answer" not in self.__dict__:
+            self.__dict__["answer"] = plain(self, limit)
+        return self.__dict__["answer"]
+
+    with mock.patch.object(Model, "check", once):
+        yield
+
+
+def short(clause: str) -> str:
+    """A clause without its operand."""
+    return clause.removeprefix("src.").removeprefix("dst.")
+
+
+def points(verdict: Verdict) -> dict[str, object]:
+    """The point of each failing clause."""
+    return {c.id: None if c.counterexample is None else where(c.counterexample, symbols=short(c.id) not in {"shape", "backing"}) for c in verdict.failing}
+
+
+def hazard_ids(verdict: Verdict) -> set[str]:
+    return {hazard.id for hazard in verdict.hazards}
+
+
+def compared(name: str, one: Verdict, other: Verdict) -> list[str]:
+    """Where two verdicts on one call differ."""
+    a, b = points(one), points(other)
+    found = [] if one.status == other.status else [f"{name}: status {one.status} and {other.status} ({reasons(other)})"]
+    if a.keys() != b.keys():
+        found.append(f"{name}: failing {sorted(a)} and {sorted(b)} ({reasons(other)})")
+    found += [f"{name}: point of {clause}: {a[clause]} and {b[clause]}" for clause in a.keys() & b.keys() if a[clause] != b[clause]]
+    if hazard_ids(one) != hazard_ids(other):
+        found.append(f"{name}: hazards {hazard_ids(one)} and {hazard_ids(other)}")
+    return found
+
+
+def reasons(verdict: Verdict) -> str:
+    return "; ".join(f"{c.id} {c.reason}" for c in verdict.clauses if c.status == "unproved")
+
+
+def against(answer: Answer, verdict: Verdict) -> list[str]:
+    """Where a verdict and brute force differ."""
+    if answer.status == "too-large":
+        return ["evaluator: too large"]
+    ours = {c.id for c in verdict.failing}
+    expected = "refuted" if answer.status == "proved" and ours & OUTSIDE else answer.status
+    found = [] if verdict.status == expected else [f"evaluator: status {verdict.status} and {expected}"]
+    if ours - OUTSIDE != set(answer.failures) and answer.status != "vacuous":
+        found.append(f"evaluator: failing {sorted(ours - OUTSIDE)} and {sorted(answer.failures)}")
+    if not {short(c) for c in ours} & ADDRESSED and hazard_ids(verdict) != set(answer.hazards) and answer.status != "vacuous":
+        found.append(f"evaluator: hazards {hazard_ids(verdict)} and {set(answer.hazards)}")
+    mine = points(verdict)
+    for clause, point in answer.failures.items():
+        first = where(point, symbols=short(clause) not in {"shape", "backing"})
+        if mine.get(clause) is not None and mine[clause] != first:
+            found.append(f"evaluator: point of {clause}: {mine[clause]} and {first}")
+    return found
+
+
+@dataclass
+class Sample:
+    """What one call came to."""
+
+    mutation: str
+    status: str
+    failing: tuple[str, ...] = ()
+    features: frozenset[str] = frozenset()
+    problems: list[str] = field(default_factory=list)
+    times: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def forced(document: Json) -> bool:
+    """Whether this call is one of the third that SMT decides alone."""
+    return zlib.crc32(json.dumps(document, sort_keys=True).encode()) % 3 == 0
+
+
+def judged(document: Json, *, alone: bool | None = None) -> Sample:
+    """Every tier and the evaluator on one call."""
+    sample = Sample(document["id"], "unread", features=features(document))
+    clock = [time.perf_counter()]
+    try:
+        call = read_call(document)
+        verdict = check(call)
+        clock.append(time.perf_counter())
+        sample.status, sample.failing = verdict.status, tuple(c.id for c in verdict.failing)
+        if any(c.status == "unproved" for c in verdict.clauses):
+            sample.problems.append(f"unproved: {reasons(verdict)}")
+        with remembering():
+            sample.problems += compared("audit", verdict, check(call, audit=True))
+            answer = answered(call)
+        sample.problems += [] if answer is None else against(answer, verdict)
+        clock.append(time.perf_counter())
+        if forced(document) if alone is None else alone:
+            with solver_alone():
+                sample.problems += compared("SMT", verdict, check(call))
+        clock.append(time.perf_counter())
+        sample.times = tuple(b - a for a, b in zip(clock, clock[1:], strict=False))  # type: ignore[assignment]
+    except Exception as error:  # noqa: BLE001 (every fault is listed)
+        text = str(error).split("; call: {")[0]
+        sample.problems.append(f"{type(error).__name__}: {text[:1500]}")
+    return sample
+
+
+def answered(call: Call) -> Answer | None:
+    contract = find_contract(call.opcode)
+    return None if contract is None or isinstance(contract, BadSpelling) else model_of(call, contract).check(EVALUATED)
+
+
+# --- features --------------------------------------------------------------------------------------------------------
+
+THREADS = re.compile(r"\b(laneid|warpid|wid_in_wg|wgid|tid_in_wg|tx|cb[xyz]|elected)\b")
+
+
+def features(document: Json) -> frozenset[str]:
+    """What occurs in a call."""
+    found = {f"scope {document['scope']}", f"index {document.get('index_dtype', 'int64')}"}
+    launch, guard = document["launch"], str(document.get("guard", ""))
+    names = [s["name"] for s in document["symbols"]]
+    words = re.compile(rf"\b({'|'.join(names)})\b") if names else re.compile(r"(?!)")
+    tests = {
+        "2-D/3-D block": len(launch["block"]) > 1, "cluster": launch.get("cluster") is not None, "guard": bool(guard), "elected": "elected" in guard,
+        "partial warp": eval("*".join(map(str, launch["block"]))) % 32 != 0,  # noqa: S307 (integers)
+        "guard with symbols": bool(words.search(guard)), "assume": bool(document.get("assume")), "pred": "pred" in document["parameters"],
+        "preserve_dst": "preserve_dst" in document["parameters"], "symbols": bool(names), "arch": "arch" in document,
+        "negative range": any(s.get("min") is None or s["min"] < 0 for s in document["symbols"]),
+        "unbounded symbol": any(s.get("min") is None or s.get("max") is None for s in document["symbols"]),
+    }
+    found |= {f"varies {s['varies']}" for s in document["symbols"] if s.get("varies", "grid") != "grid"}
+    found |= {name for name, holds in tests.items() if holds}
+    for operand in document["operands"]:
+        if "layout" in operand:
+            found |= set(_operand_features(operand, words))
+    return frozenset(found)
+
+
+def _operand_features(operand: Json, words: re.Pattern[str]) -> Iterator[str]:
+    layout = parse_layout(operand["layout"])
+    tile = base_tile(layout)
+    strides = [one.stride for one in (*tile.shard, *tile.replica) if one.axis == "m" and one.effective]
+    numbers = [n for n in strides if isinstance(n, int)]
+    tests = {
+        "stride no power of two": any(abs(n) & (abs(n) - 1) for n in numbers), "negative stride": any(n < 0 for n in numbers),
+        "symbolic stride": len(numbers) < len(strides), "symbolic extent": any(isinstance(n, str) for n in operand["shape"]),
+        "replica": bool(tile.replica), "base residue": "base" in operand, "size_bytes": "size_bytes" in operand, "local": operand["space"] == "local",
+        "swizzle inner": any(one.swizzle_inner for one in swizzles(layout)), "swizzle outer": any(not one.swizzle_inner for one in swizzles(layout)),
+        "swizzles chained": len(swizzles(layout)) > 1, "thread axis in memory": operand["space"] != "register" and "@" in operand["layout"],
+    }
+    yield from (name for name, holds in tests.items() if holds)
+    yield from (f"axis {one.axis}" for one in tile.shard if one.axis != "m" and one.effective)
+    bits = views.width(operand["dtype"])
+    for step in operand.get("view", ()):
+        yield step["op"] if step["op"] != "view" else f"view {'up' if views.width(step['dtype']) > bits else 'down'}"
+        bits = views.width(step["dtype"]) if step["op"] == "view" else bits
+        begins = " ".join(str(b) for b in step.get("begin", ()))
+        yield from (name for name, pattern in (("symbolic start", words), ("hardware start", THREADS)) if pattern.search(begins))
+
+
+# --- reduction -------------------------------------------------------------------------------------------------------
+
+
+def kind(problem: str) -> str:
+    """What a reduction must keep of a problem."""
+    return re.sub(r"[\[({'].*", "", problem)[:60]
+
+
+def reduced(document: Json, holds: Callable[[Json], bool], tries: int = 250) -> Json:
+    """A smaller document for which the same holds."""
+    progress = True
+    while progress and tries > 0:
+        progress = False
+        for smaller in smaller_documents(document):
+            tries -= 1
+            if tries < 0:
+                break
+            if smaller != document and holds(smaller):
+                document, progress = smaller, True
+                break
+    return document
+
+
+def fails_like(problem: str, judge: Callable[[Json], Sample]) -> Callable[[Json], bool]:
+    """Whether a document has a problem of the same kind."""
+    def holds(document: Json) -> bool:
+        try:
+            return any(kind(p) == kind(problem) for p in judge(document).problems)
+        except Exception:  # noqa: BLE001 (no document that can be read)
+            return False
+
+    return holds
+
+
+def smaller_documents(document: Json) -> Iterator[Json]:
+    """Documents with one thing less."""
+    def copy() -> Json:
+        return json.loads(json.dumps(document))
+
+    for key in ("guard", "index_dtype", "arch"):
+        if key in document:
+            made = copy()
+            del made[key]
+            yield made
+    for name in document["parameters"]:
+        made = copy()
+        del made["parameters"][name]
+        yield made
+    if document["launch"].get("cluster"):
+        yield copy() | {"launch": {"block": document["launch"]["block"], "cluster": None}}
+    if len(document["launch"]["block"]) > 1:
+        yield copy() | {"launch": {**document["launch"], "block": [views.prod(document["launch"]["block"])]}}
+    for k in range(len(document.get("assume", ()))):
+        made = copy()
+        del made["assume"][k]
+        yield made
+    parts = str(document.get("guard", "")).split(" and ")
+    for k in range(len(parts) if len(parts) > 1 else 0):
+        yield copy() | {"guard": " and ".join(part for i, part in enumerate(parts) if i != k)}
+    yield from _fewer_symbols(document, copy)
+    yield from _smaller_operands(document, copy)
+
+
+def _fewer_symbols(document: Json, copy: Callable[[], Json]) -> Iterator[Json]:
+    for k, declared in enumerate(document["symbols"]):
+        values = {value for value in (declared.get("min"), declared.get("max"), 0, 1) if value is not None}
+        for value in sorted(values, key=abs):
+            text = re.sub(rf"\b{declared['name']}\b", f"({value})" if value < 0 else str(value), json.dumps({**document, "symbols": []}))
+            yield json.loads(text) | {"symbols": document["symbols"][:k] + document["symbols"][k + 1 :]}
+        for key in ("varies", "multiple_of"):
+            if key in declared:
+                made = copy()
+                del made["symbols"][k][key]
+                yield made
+        low, high = declared.get("min"), declared.get("max")
+        if low is not None and high is not None and high > low:
+            for ends in ((low, low), (high, high), (0, high), (low, 0), (low + 1, high), (low, high - 1)):
+                if low <= ends[0] <= ends[1] <= high and ends != (low, high):
+                    made = copy()
+                    made["symbols"][k] |= {"min": ends[0], "max": ends[1]}
+                    yield made
+
+
+def _smaller_operands(document: Json, copy: Callable[[], Json]) -> Iterator[Json]:
+    for k, operand in enumerate(document["operands"]):
+        for key in ("size_bytes", "base", "align"):
+            if key in operand:
+                made = copy()
+                del made["operands"][k][key]
+                yield made
+        layout = str(operand.get("layout", ""))
+        for simpler in (re.sub(r"Swizzle\([^)]*\) o ", "", layout, count=1), re.sub(r" \+ R\[.*?\)\]", "", layout), re.sub(r"\] [+-] \d+$", "]", layout)):
+            if simpler != layout:
+                made = copy()
+                made["operands"][k]["layout"] = simpler
+                yield made
+        for i, step in enumerate(operand.get("view", ())):
+            made = copy()
+            del made["operands"][k]["view"][i]
+            yield made
+            for j, begin in enumerate(step.get("begin", ())):
+                if begin != 0:
+                    made = copy()
+                    made["operands"][k]["view"][i]["begin"][j] = 0
+                    yield made
+                for inner in re.findall(r"\(([^()]*)\)", str(begin)) if isinstance(begin, str) else ():
+                    made = copy()
+                    made["operands"][k]["view"][i]["begin"][j] = inner
+                    yield made
+
+
+# --- the campaign ----------------------------------------------------------------------------------------------------
+
+
+def documents(family: str, count: int, number: int) -> list[Json]:
+    """`count` different documents of a family, seeded."""
+    found: dict[str, Json] = {}
+
+    def collect(document: Json) -> None:
+        if len(found) < count:
+            found[json.dumps(document, sort_keys=True)] = document
+
+    run = settings(max_examples=count + count // 5 + 10, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    seed(number)(run(given(views.calls(family))(collect)))()
+    return list(found.values())
+
+
+def _judged_in_worker(item: tuple[str, Json]) -> tuple[str, Json, Sample]:
+    family, document = item
+    sample = judged(document)
+    if sample.problems:
+        like = fails_like(sample.problems[0], lambda d: judged(d, alone=sample.problems[0].startswith("SMT")))
+        document = reduced(document, like)
+    return family, document, sample
+
+
+@cache
+def _families() -> tuple[str, ...]:
+    return views.FAMILIES
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--family", choices=views.FAMILIES)
+    options = parser.parse_args()
+    families = [options.family] if options.family else list(views.FAMILIES)
+    print(f"seed {options.seed}, {options.count} calls of each of {', '.join(families)}", flush=True)
+    items = [(family, document) for family in families for document in documents(family, options.count, options.seed)]
+    began = time.perf_counter()
+    results: list[tuple[str, Json, Sample]] = []
+    with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
+        for family, document, sample in pool.imap_unordered(_judged_in_worker, items, chunksize=4):
+            results.append((family, document, sample))
+            if sample.problems:
+                print(f"\nDISAGREEMENT ({family}, mutation {sample.mutation or 'none'})", *sample.problems, json.dumps(document), sep="\n  ", flush=True)
+    for family in families:
+        report(family, [sample for name, _, sample in results if name == family])
+    print(f"{time.perf_counter() - began:.0f} s")
+    return 0
+
+
+def report(family: str, samples: list[Sample]) -> None:
+    statuses = Counter(sample.status for sample in samples)
+    only = Counter(short(sample.failing[0]) for sample in samples if len(sample.failing) == 1)
+    shown = Counter(feature for sample in samples for feature in sample.features)
+    total = max(1, len(samples))
+    print(f"\n{family}: {len(samples)} calls, {sum(bool(s.problems) for s in samples)} with a disagreement")
+    print("  " + ", ".join(f"{status} {100 * n / total:.1f} %" for status, n in statuses.most_common()))
+    print("  only failing clause: " + ", ".join(f"{clause} {only[clause]}" for clause in CLAUSES))
+    print("  features: " + ", ".join(f"{name} {n}" for name, n in shown.most_common()))
+    print("  seconds: " + ", ".join(f"{what} {sum(s.times[k] for s in samples if len(s.times) > k):.0f}" for k, what in enumerate(("check", "audit", "SMT alone"))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
