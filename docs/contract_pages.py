@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any
 
 from tilecheck.report.explain import issue_text
-from tilecheck.spec import BadSpelling, Contract, Entry, Family, Memory, Register, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec import Contract, Entry, Family, Memory, Register, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec.grammar import holds
 from tilecheck.symbolic.terms import Term, evaluate
 
 EXAMPLES = {
@@ -79,14 +80,18 @@ def signature(contract: Contract) -> tuple[object, ...]:
     return contract.suffix, widths, contract.move
 
 
+def legal(entry: Entry, qualifiers: Mapping[str, str]) -> bool:
+    """Whether no exclusion forbids a combination."""
+    return not any(holds(rule.when, qualifiers) for rule in entry.grammar.exclusions)
+
+
 def forms(entry: Entry) -> Iterator[Contract]:
     """Every legal form that differs from others in more than its cache behaviour, order or space: around the first example."""
     grammar = entry.grammar
     base = dict(spellings(entry)[0].qualifiers)
 
     def read(qualifiers: Mapping[str, str]) -> Contract | None:
-        found = grammar.read(grammar.spell(qualifiers))
-        return None if isinstance(found, BadSpelling) else entry.contract(found)
+        return entry.contract(qualifiers) if legal(entry, qualifiers) else None
 
     start = read(base)
     assert start is not None
@@ -223,10 +228,10 @@ def parameter_rows(entry: Entry) -> list[tuple[str, str, str]]:
     base = dict(spellings(entry)[0].qualifiers)
     for slot in entry.grammar.slots:
         for value in (*slot.values, "" if not slot.required else slot.values[0]):
-            read = entry.grammar.read(entry.grammar.spell({**base, slot.name: value}))
-            if isinstance(read, BadSpelling):
+            qualifiers = {**base, slot.name: value}
+            if not legal(entry, qualifiers):
                 continue
-            for one in entry.contract(read).parameters:
+            for one in entry.contract(qualifiers).parameters:
                 always = any(p.name == one.name for p in spellings(entry)[0].parameters)
                 when = "" if always else f"with {code('.' + value)}" + (", required" if one.required else "")
                 when = when or (f"only with {code(one.needs)}" if one.needs else "optional")

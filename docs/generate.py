@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CONTRACTS = "reference/contracts"
 
 
+@cache
 def pages(root: Path = ROOT) -> dict[str, str]:
     """Every generated page by its path under docs/."""
     records = list(evidence(root))

@@ -55,7 +55,12 @@ class Symbol(Expr):
         return (Symbol, (self.name, self.min, self.max, self.multiple_of, self.varies))
 
     __hash__ = Expr.__hash__
-    __eq__ = Expr.__eq__
+
+    def __eq__(self, other: object) -> bool:
+        """Two symbols are equal when their facts are, too; a symbol equals the plain variable of its name."""
+        if isinstance(other, Symbol) and self.facts() != other.facts():
+            return False
+        return Expr.__eq__(self, other)
 
     def facts(self) -> tuple[int | None, int | None, int, str]:
         """(min, max, multiple_of, varies)."""

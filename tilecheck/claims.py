@@ -155,7 +155,13 @@ def claim(
     *, refuted: str | None = None, vacuous: bool = False, unproved: bool = False, error: bool = False, hazard: str | None = None
 ) -> Callable[[_F], _F]: ...
 def claim(
-    function: _F | None = None, /, *, refuted: str | None = None, vacuous: bool = False, unproved: bool = False, error: bool = False,
+    function: _F | None = None,
+    /,
+    *,
+    refuted: str | None = None,
+    vacuous: bool = False,
+    unproved: bool = False,
+    error: bool = False,
     hazard: str | None = None,
 ) -> _F | Callable[[_F], _F]:
     """Marks a function of a check file: the call (or every call) that it returns must be proved, or what the one keyword says.

@@ -63,7 +63,9 @@ def call() -> Schema:
         "function": _function(),
     }
     return {
-        "$schema": DRAFT, "$id": "urn:tilecheck:call@1", "title": CALL_SCHEMA,
+        "$schema": DRAFT,
+        "$id": "urn:tilecheck:call@1",
+        "title": CALL_SCHEMA,
         "description": "One PTX tile instruction applied to views under a scope, a launch, a guard and facts about symbols.",
         **_object(properties, ("schema", "opcode", "scope", "operands")),
         "$defs": {"symbol": _symbol(), "view": _view(), "scalar": _scalar(), "step": {"oneOf": _steps()}, "parameter": _parameter()},
@@ -128,8 +130,14 @@ def _function() -> Schema:
 def case() -> Schema:
     """The schema of a case file's entry: a call with the verdict that is expected of it."""
     properties: Schema = {
-        "id": TEXT, "expect": _choice(STATUSES), "clause": _or_null(TEXT), "hazard": _or_null(TEXT), "why": TEXT, "origin": True,
-        "sure": True, "call": {"$ref": "urn:tilecheck:call@1"},
+        "id": TEXT,
+        "expect": _choice(STATUSES),
+        "clause": _or_null(TEXT),
+        "hazard": _or_null(TEXT),
+        "why": TEXT,
+        "origin": True,
+        "sure": True,
+        "call": {"$ref": "urn:tilecheck:call@1"},
     }
     return {"$schema": DRAFT, "title": "a tilecheck case", **_object(properties, ("call",)), "$defs": {"call": call()}}
 
@@ -138,26 +146,55 @@ def verdict() -> Schema:
     """The schema of tilecheck/verdict@1."""
     text_or_null: Schema = {"type": ["string", "null"]}
     count_or_null: Schema = {"type": ["integer", "null"]}
-    clause = _all({
-        "id": TEXT, "status": _choice(STATUSES), "method": TEXT, "ms": {"type": "number"}, "statement": TEXT, "source": TEXT,
-        "reason": text_or_null, "counterexample": _or_null({"$ref": "#/$defs/counterexample"}),
-    })
+    clause = _all(
+        {
+            "id": TEXT,
+            "status": _choice(STATUSES),
+            "method": TEXT,
+            "ms": {"type": "number"},
+            "statement": TEXT,
+            "source": TEXT,
+            "reason": text_or_null,
+            "counterexample": _or_null({"$ref": "#/$defs/counterexample"}),
+        }
+    )
     coordinates = _list(INTEGER)
-    counterexample = _all({
-        "symbols": {"type": "object", "additionalProperties": INTEGER}, "cta": count_or_null, "warp": count_or_null, "lane": count_or_null,
-        "group": coordinates, "repeat": coordinates, "atom": coordinates, "expected": TEXT, "actual": TEXT, "sentence": TEXT,
-    })
+    counterexample = _all(
+        {
+            "symbols": {"type": "object", "additionalProperties": INTEGER},
+            "cta": count_or_null,
+            "warp": count_or_null,
+            "lane": count_or_null,
+            "group": coordinates,
+            "repeat": coordinates,
+            "atom": coordinates,
+            "expected": TEXT,
+            "actual": TEXT,
+            "sentence": TEXT,
+        }
+    )
     properties: Schema = {
-        "schema": {"const": VERDICT_SCHEMA}, "id": TEXT, "status": _choice(STATUSES), "arch_floor": text_or_null,
-        "instructions": count_or_null, "reason": text_or_null, "clauses": _list({"$ref": "#/$defs/clause"}),
+        "schema": {"const": VERDICT_SCHEMA},
+        "id": TEXT,
+        "status": _choice(STATUSES),
+        "arch_floor": text_or_null,
+        "instructions": count_or_null,
+        "reason": text_or_null,
+        "clauses": _list({"$ref": "#/$defs/clause"}),
         "hazards": _list(_all({"id": TEXT, "sentence": TEXT})),
-        "conditions": _list(TEXT), "premises": _list(TEXT), "expect": _or_null(_choice(STATUSES)),
-        "as_expected": {"type": ["boolean", "null"]}, "tool": _all({"version": TEXT, "contract_hash": text_or_null}),
+        "conditions": _list(TEXT),
+        "premises": _list(TEXT),
+        "expect": _or_null(_choice(STATUSES)),
+        "as_expected": {"type": ["boolean", "null"]},
+        "tool": _all({"version": TEXT, "contract_hash": text_or_null}),
     }
     return {
-        "$schema": DRAFT, "$id": "urn:tilecheck:verdict@1", "title": VERDICT_SCHEMA,
+        "$schema": DRAFT,
+        "$id": "urn:tilecheck:verdict@1",
+        "title": VERDICT_SCHEMA,
         "description": "The answer about one call: its status, clause by clause.",
-        **_all(properties), "$defs": {"clause": clause, "counterexample": counterexample},
+        **_all(properties),
+        "$defs": {"clause": clause, "counterexample": counterexample},
     }
 
 
@@ -168,12 +205,21 @@ def theorem() -> Schema:
     values: Schema = {"type": "object", "additionalProperties": INTEGER}
     goal = _all({"label": TEXT, "status": status, "method": TEXT, "ms": {"type": "number"}, "values": values, "reason": text_or_null})
     properties: Schema = {
-        "schema": {"const": THEOREM_SCHEMA}, "id": TEXT, "status": status, "ms": {"type": "number"}, "reason": text_or_null,
-        "goals": _list(goal), "as_expected": {"type": "boolean"}, "tool": _all({"version": TEXT}),
+        "schema": {"const": THEOREM_SCHEMA},
+        "id": TEXT,
+        "status": status,
+        "ms": {"type": "number"},
+        "reason": text_or_null,
+        "goals": _list(goal),
+        "as_expected": {"type": "boolean"},
+        "tool": _all({"version": TEXT}),
     }
     return {
-        "$schema": DRAFT, "$id": "urn:tilecheck:theorem@1", "title": THEOREM_SCHEMA,
-        "description": "The answer about one theorem of a check file: its status, goal by goal.", **_all(properties),
+        "$schema": DRAFT,
+        "$id": "urn:tilecheck:theorem@1",
+        "title": THEOREM_SCHEMA,
+        "description": "The answer about one theorem of a check file: its status, goal by goal.",
+        **_all(properties),
     }
 
 

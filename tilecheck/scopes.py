@@ -85,6 +85,11 @@ def exists(launch: Launch) -> Term:
     return terms.lt(terms.add(terms.mul(LANES, var("warpid")), var("laneid")), launch.threads)
 
 
+def _defined(condition: Term) -> Term:
+    """The condition, false where it has no value (a divisor of 0)."""
+    return terms.conj(terms.definedness(condition), condition)
+
+
 @lru_cache(maxsize=256)
 def execution(call: Call) -> Execution:
     """The facts and the activity of a call."""
@@ -94,14 +99,14 @@ def execution(call: Call) -> Execution:
     activity: list[Term] = []
     if launch.threads % LANES:
         activity.append(exists(launch))
-    for part in terms.conjuncts(ground(call.guard, launch)):
+    for part in terms.conjuncts(_defined(ground(call.guard, launch))):
         own = terms.variables(part)
         (activity if own & THREAD or own & varying or ELECTED in own else facts).append(part)
     for assumption in call.assume:
-        for part in terms.conjuncts(ground(assumption, launch)):
+        for part in terms.conjuncts(_defined(ground(assumption, launch))):
             own = terms.variables(part)
             (activity if own & THREAD or ELECTED in own else facts).append(part)
-    return Execution(launch, terms.conj(*facts), terms.conj(*activity), ground(call.pred, launch))
+    return Execution(launch, terms.conj(*facts), terms.conj(*activity), _defined(ground(call.pred, launch)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 
     check = tilecheck.prove.check.check
 
-    def abstaining(call: Call) -> Verdict:
-        found = check(call)
+    def abstaining(call: Call, **more: object) -> Verdict:
+        found = check(call, **more)
         if call.id != UNPROVED:
             return found
         open_clause = ClauseResult("src.bounds", "unproved", "", 0.1, "every region of A stays inside", "PTX ISA", reason="too many points")
@@ -217,7 +217,7 @@ def test_an_output_that_cannot_be_is_said_before_the_work(place: str, tmp_path: 
 def test_a_fault_of_the_checker_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import tilecheck.prove.check
 
-    def broken(_: object) -> None:
+    def broken(_: object, **more: object) -> None:
         raise ZeroDivisionError("integer\nmodulo by zero")
 
     monkeypatch.setattr(tilecheck.prove.check, "check", broken)
@@ -231,10 +231,59 @@ def test_a_fault_of_the_checker_is_one_line(tmp_path: Path, monkeypatch: pytest.
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_disagreement_is_an_internal_error_with_its_call(
+    jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import tilecheck.prove.check
+    from tilecheck.errors import DisagreementError
+
+    check = tilecheck.prove.check.check
+
+    def disagreeing(call: Call, **more: object) -> Verdict:
+        if call.id == REFUTED:
+            raise DisagreementError(
+                f"internal error, please report: one says proved,\nthe other refuted; call: {json.dumps(call.to_json())}"
+            )
+        return check(call, **more)
+
+    monkeypatch.setattr(tilecheck.prove.check, "check", disagreeing)
+    path, output = write(tmp_path / "calls.jsonl", call(PROVED), call(REFUTED)), tmp_path / "out.json"
+    assert main(["check", path, "--audit", "--jobs", jobs, "--output", str(output)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert not output.exists()
+    told, document, end = err.split("\n")
+    assert told.startswith(
+        "internal error, please report it with the call in the next line: one says proved, the other refuted, while checking"
+    )
+    assert end == ""
+    again = write(tmp_path / "again.json", json.loads(document))
+    monkeypatch.setattr(tilecheck.prove.check, "check", check)
+    assert main(["check", again]) == 1
+
+
+def test_audit_and_rlimit_reach_the_prover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tilecheck.prove.check
+
+    check, seen = tilecheck.prove.check.check, list[object]()
+
+    def noting(call: Call, **more: object) -> Verdict:
+        seen.append(more)
+        return check(call, **more)
+
+    monkeypatch.setattr(tilecheck.prove.check, "check", noting)
+    path = write(tmp_path / "call.json", call(PROVED))
+    assert main(["check", path]) == 0
+    assert main(["check", path, "--audit", "--rlimit", "5000000"]) == 0
+    assert main(["predict", path, "--audit"]) == 0
+    assert seen == [{"audit": False}, {"audit": True, "rlimit": 5000000}, {"audit": True}]
+
+
 def test_an_interrupt_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import tilecheck.prove.check
 
-    def stopped(_: object) -> None:
+    def stopped(_: object, **more: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tilecheck.prove.check, "check", stopped)
@@ -282,6 +331,9 @@ def test_importing_the_command_line_is_light() -> None:
         ["check", "--format", "xml", "a"],
         ["check", "a", "--jobs", "0"],
         ["check", "a", "--jobs", "x"],
+        ["check", "a", "--rlimit", "0"],
+        ["check", "a", "--rlimit", "4294967296"],
+        ["explain", "ld.global.b32", "--audit"],
         ["check", "a", "--arch", "gfx90a"],
         ["check", "a", "--form", "json"],
         ["explain"],

@@ -18,6 +18,10 @@ def test_the_command_line_goes_over_pyproject_and_that_over_the_defaults(tmp_pat
     assert options_from({}, tmp_path) == Options()
     folder = toml(tmp_path, '[tool.tilecheck]\nformat = "json"\njobs = 4\nstrict = true\narch = "sm_90a"\n')
     assert options_from({}, folder) == Options(format="json", jobs=4, strict=True, arch="sm_90a")
+    audited = toml(tmp_path, "[tool.tilecheck]\naudit = true\nrlimit = 1000\n")
+    assert options_from({}, audited) == Options(audit=True, rlimit=1000)
+    assert options_from({"audit": False, "rlimit": "7"}, audited) == Options(rlimit=7)
+    folder = toml(tmp_path, '[tool.tilecheck]\nformat = "json"\njobs = 4\nstrict = true\narch = "sm_90a"\n')
     assert options_from({"format": "text", "jobs": "2", "strict": False}, folder) == Options(jobs=2, arch="sm_90a")
 
 
@@ -32,6 +36,9 @@ def test_the_command_line_goes_over_pyproject_and_that_over_the_defaults(tmp_pat
         ("[tool.tilecheck]\njobs = 0", "expected 1 to 1024"),
         ("[tool.tilecheck]\njobs = 2.0", "expected an integer"),
         ("[tool.tilecheck]\nstrict = 1", "expected true or false"),
+        ("[tool.tilecheck]\naudit = 1", "expected true or false"),
+        ('[tool.tilecheck]\nrlimit = "many"', "expected an integer"),
+        ("[tool.tilecheck]\nrlimit = 0", "expected 1 to 4294967295"),
         ('[tool.tilecheck]\nformat = "xml"', "expected one of text, json, jsonl"),
         ('[tool.tilecheck]\narch = "90"', "sm_90a"),
         ("[tool.tilecheck]\nformat = []", "expected text"),

@@ -22,6 +22,7 @@ from tilecheck.errors import TilecheckError
 from tilecheck.reconstruct import compared, observe, predicted, ptx_sha256, reconstruct, write_evidence
 from tilecheck.reconstruct.device import gpu
 from tilecheck.reconstruct.run import contract_of
+from tilecheck.spec import contract_hash
 
 Json = dict[str, object]
 
@@ -47,8 +48,9 @@ def wide(form: Form) -> Json:
     found = assemble(kernel.ptx, kernel.arch)
     print(f"{'assembled' if found.ok else 'REFUSED'} {form.name} for {kernel.arch}: not reconstructed {found.log}", flush=True)
     return {
-        "form": form.name, "opcode": call.opcode, "arch": kernel.arch, "matches": None, "status": "assembled, not reconstructed" if found.ok else "refused",
-        "assembler": found.assembler, "ptx_sha256": ptx_sha256(kernel.emission.normalised),
+        "form": form.name, "opcode": call.opcode, "contract": contract_hash(contract_of(call)), "arch": kernel.arch, "matches": None,
+        "status": "assembled, not reconstructed" if found.ok else "refused",
+        "assembled": found.ok, "assembler": found.assembler, "ptx_sha256": ptx_sha256(kernel.emission.normalised),
     }
 
 

@@ -58,18 +58,18 @@ REFUTED = verdict(
 SCREEN = """\
 refuted   load-A (calls.jsonl:7): ld.global.v4.b32
   src.aligned: what src.aligned asks [PTX ISA 9.7.9.8]
-    thread    cta 0, warp 0, lane 5
-    where     repeat (2), group (5), atom (1)
-    with      n = 1, base(A) = 4
-    expected  a multiple of 16 bytes
+    thread    warp 0, lane 5
+    where     repeat 2, word 1
+    with      n = 1, the base of A at 4 mod 16 (the least values to break it)
+    expected  a multiple of 16 bytes: byte 1232 or 1248
     actual    byte 1236 (1236 mod 16 = 4)
     so        It is off.
         1232            1248            1264
         |---------------|---------------|
             ################
             ^ the row starts at byte 1236
-    repair  Say align=16 (or base=, the residue) on the tensor A if its
-            allocation has it: its base is only known to be a multiple of 4.
+    repair  Say align=16 on A if its allocation has it (its base may be 4 mod
+            16: only align=4 is known): with that the call is proved.
     hazard  alias: They overlap.
 
 1 call: 1 refuted
@@ -119,7 +119,7 @@ def test_every_failing_clause_is_shown() -> None:
     found = verdict("refuted", clause("dst.shape", "refuted", reason="rank 2"), clause("src.aligned", "refuted", "enumeration", POINT))
     shown = text(outcome(found))
     assert "dst.shape: what dst.shape asks" in shown
-    assert "reason  rank 2" in shown
+    assert "found  rank 2" in shown
     assert "src.aligned: what src.aligned asks" in shown
 
 
@@ -170,7 +170,7 @@ def test_text_of_a_document_reaches_no_terminal_as_it_is() -> None:
     [
         ("operands", "dst, src in this order; the parameters it takes are pred, preserve_dst"),
         ("dst.shape", "(word 4)"),
-        ("src.bounds", "Bound n"),
+        ("src.bounds", "begin at 0 or later"),
         ("src.backing", "size_bytes of the whole allocation of A"),
         ("src.contiguous", "the word axis stride 1 in elements of 32 bits"),
         ("src.storage", "32 bits"),

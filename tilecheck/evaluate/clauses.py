@@ -13,6 +13,7 @@ from tilecheck.evaluate.launch import COORDINATES, Thread
 from tilecheck.evaluate.views import Coordinate, Extents, FixedView
 
 SHARED_BYTES = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 120: 101376, 90: 232448, 100: 232448}
+GENERIC = {"global", "shared", "local"}
 COVERS = {
     "laneid": {"lane"}, "warpid": {"warp % 4", "warp // 4"}, "wid_in_wg": {"warp % 4"}, "wgid": {"warp // 4"},
     "tid_in_wg": {"lane", "warp % 4"}, "tx": {"lane", "warp % 4", "warp // 4"}, "cbx": {"cbx"}, "cby": {"cby"}, "cbz": {"cbz"},
@@ -84,7 +85,7 @@ def place(bits: int) -> str:
 def element(operand: Operand) -> Observation | None:
     """The part of `storage` that no symbol matters to: space and element width."""
     view, space = operand.view, operand.space.split("::")[0]
-    if view.space != space:
+    if view.space != space and not (space == "" and view.space in GENERIC):
         return _whole(operand, f"{space or 'generic'} space", f"{view.space} space")
     if view.bits != operand.bits:
         return _whole(operand, f"elements of {operand.bits} bits", f"{view.dtype}, {view.bits} bits")
@@ -278,7 +279,9 @@ def index_range(site: Site) -> Observation | None:
         if not site.fixed.in_range:
             indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
             site.fixed.in_range = True
-        bits = () if site.operand.register else (0, site.operand.view.bits - 1)
+        if site.operand.register or bounds(site) is not None:  # offsets of elements outside their axes mean nothing
+            return None
+        bits = (0, site.operand.view.bits - 1)
         ends = [site.fixed.linear(site.fixed.source(site.coordinate, bit)[0]) for bit in bits]
     except LimitError as trouble:
         return site.fail(trouble.expected, trouble.actual, "has an index out of range")

@@ -31,7 +31,7 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
     """Whether the active threads are a product of CTAs, warps and lanes in every instance, whole warps for collectives, whole warpgroups."""
     scope = problem.call.scope
     if scope == "thread":
-        return Outcome(holds=not problem.collective, witness=_first_thread(problem))
+        return Outcome(holds=True) if not problem.collective else Outcome(holds=False, witness=_first_thread(problem, tiers))
     if (
         problem.run.activity is True
         and problem.call.launch.threads % LANES == 0
@@ -84,8 +84,11 @@ def _padded(problem: Problem) -> tuple[Variable, ...]:
     return tuple(Variable(v.name, v.role, 0, -(-((v.high or 0) + 1) // 4) * 4 - 1) if v.role == "warp" else v for v in threads)
 
 
-def _first_thread(problem: Problem) -> dict[str, int]:
-    return {v.name: next(v.ordered(), 0) for v in (*problem.symbols, *problem.thread_variables())}
+def _first_thread(problem: Problem, tiers: Tiers) -> dict[str, int]:
+    """The least symbols and the first thread that executes."""
+    variables = (*problem.symbols, *problem.thread_variables())
+    found = tiers.least(variables, terms.conjuncts(problem.active))
+    return {v.name: next(v.ordered(), 0) for v in variables} if found is None or isinstance(found, str) else dict(found)
 
 
 def _thread_grid(problem: Problem, term: Term, *, whole: bool = False) -> Grid | str:
@@ -156,10 +159,10 @@ def _broken(problem: Problem, active: Array) -> Array:
     bad = executing & ~active if problem.collective else np.zeros_like(active)
     if scope in {"warp", "warpgroup"}:
         return bad | _uneven(active, warps=4 if scope == "warpgroup" else 1, lanes_count=not problem.collective)
-    axes = {"cta": (-1, -2), "cluster": (-1, -2, -3)}[scope]
+    inside = (-1, -2) if scope == "cta" else (-1, -2, -3)
     box = np.ones_like(active)
-    for axis in axes:
-        box = box & active.any(axis=tuple(a for a in axes if a != axis), keepdims=True)
+    for axis in (-1, -2):
+        box = box & active.any(axis=tuple(a for a in inside if a != axis), keepdims=True)
     if scope == "cluster":
         box = box & _cluster_box(problem, active)
     return bad | (box & ~active)

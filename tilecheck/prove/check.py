@@ -19,7 +19,6 @@ from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
 from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_hash, find_contract, mnemonic_of
-from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
 
 ACCESSING = (".index.range", ".bounds", ".contiguous", ".aligned")
@@ -129,11 +128,12 @@ class _Checker:
         empty = self.vacuity(problem)
         if empty is not None:
             return empty
+        self.clauses(problem, build.divisors(problem))
         good = self.storage(problem)
         together = self.clauses(problem, build.participation(problem, self.tiers))
         if together:
             self.accesses(problem, self.shape(problem, good))
-        self.backing(problem)
+        self.backing(problem, good)
         return None
 
     def spelling(self) -> None:
@@ -155,7 +155,7 @@ class _Checker:
     def vacuity(self, problem: Problem) -> str | None:
         """Why no thread or no symbol value satisfies the facts; None where one does."""
         for side in problem.sides:
-            if isinstance(side.spec, Memory) and not base_residues(problem, side, side.spec.align_bytes):
+            if not base_residues(problem, side, 1):
                 return f"align and base of {side.name} contradict each other"
         variables = (*problem.symbols, *problem.thread_variables())
         found = self.tiers.least(variables, terms.conjuncts(problem.active))
@@ -181,7 +181,7 @@ class _Checker:
             self.results[result.id] = result
             return
         order = (REFUTED, UNPROVED, PROVED, VACUOUS)
-        first, second = sorted((known, result), key=lambda r: order.index(r.status))
+        first, second = sorted((known, result), key=lambda r: (order.index(r.status), _least_first(r)))
         methods = dict.fromkeys(m for m in (known.method, result.method) if m and (m != "structure" or first.status != PROVED))
         method = first.method if first.status != PROVED else "; ".join(methods) or "structure"
         self.results[result.id] = replace(first, ms=first.ms + second.ms, method=method)
@@ -228,18 +228,17 @@ class _Checker:
             if repeats is None:
                 continue
             self.clauses(problem, build.ownership(problem, side, repeats, self.tiers))
-            ranged = self.clauses(problem, build.begins_in_range(problem, side))
+            self.clauses(problem, build.indices_in_range(problem, side, repeats))
             if self.clauses(problem, build.bounds(problem, side, repeats)):
                 inside.add(side.spec.name)
-                if ranged:
-                    self.clauses(problem, build.offsets_in_range(problem, side, repeats))
                 self.clauses(problem, build.addresses(problem, side, repeats))
-        self.clauses(problem, build.divisors(problem))
-        if len(inside) == len(problem.sides):
+        if len(inside) == len(problem.sides) and not self.never:
             self.found_hazards = hazards(problem, right[problem.sides[0].spec.name], self.tiers)
 
-    def backing(self, problem: Problem) -> None:
+    def backing(self, problem: Problem, good: set[str]) -> None:
         for side in problem.sides:
+            if side.spec.name not in good:
+                continue
             self.clauses(problem, build.backing(problem, side))
             floor = build.arch_floor(problem, side)
             if floor is not None and arch_rank(floor) > arch_rank(self.arch_floor):
@@ -249,9 +248,6 @@ class _Checker:
         """Decides clauses one after the other (several of one id are one clause); whether none of them is refuted or open."""
         right = True
         for clause in clauses:
-            known = self.results.get(clause.id)
-            if known is not None and known.status == REFUTED:
-                continue
             started = time.perf_counter()
             outcome = clause.outcome if clause.outcome is not None else self.tiers.decide(clause.obligation)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
@@ -270,3 +266,13 @@ class _Checker:
             return ClauseResult(clause.id, PROVED, method, ms, clause.statement, source)
         example = counterexample(problem, clause, outcome)
         return ClauseResult(clause.id, REFUTED, method, ms, clause.statement, source, counterexample=example)
+
+
+def _least_first(result: ClauseResult) -> tuple[object, ...]:
+    """The place of a counterexample in the order in which they are least."""
+    found = result.counterexample
+    if found is None:
+        return ()
+    values = [(abs(value), value < 0) for _, value in found.symbols]
+    thread = [-1 if number is None else number for number in (found.cta, found.warp, found.lane)]
+    return (values, thread, found.repeat, found.group, found.atom)

@@ -9,7 +9,7 @@ from tilecheck.call import INDEX_DTYPES, Call, Scalar, Value
 from tilecheck.layout.axes import THREAD_AXES
 from tilecheck.layout.span import span
 from tilecheck.layout.steps import Slice
-from tilecheck.layout.trace import RetypeCheck
+from tilecheck.layout.trace import RetypeCheck, SliceCheck
 from tilecheck.prove import active
 from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_terms, repeat_variables
@@ -57,6 +57,8 @@ class Clause:
     narrows: int = 0
 
 
+GENERIC = ("global", "shared", "local")
+"""The spaces that a generic address may name."""
 NOTHING = Obligation((), True, True)
 
 
@@ -128,7 +130,7 @@ def storage_findings(side: Side) -> list[Finding]:
     """A wrong space, a wrong width, or a dtype view refused for its sizes."""
     space = "register" if isinstance(side.spec, Register) else side.spec.space
     found: list[Finding] = []
-    if side.tensor.space != space:
+    if side.tensor.space != space and not (space == "" and side.tensor.space in GENERIC):
         found.append(Finding(f"{side.name} is in {side.tensor.space} space, the instruction takes {space} there", space, side.tensor.space))
     if side.trace.refusal is not None:
         found.append(Finding(f"a dtype view of {side.name} is refused: {side.trace.refusal}", "whole elements", side.trace.refusal))
@@ -359,8 +361,6 @@ def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
         return _memory_owner(problem, side, thread)
     here = _owner_coordinates(problem, side.spec)
     uncovered = terms.conj(*(terms.eq(value, 0) for value in _uncovered(problem, set(thread), here)))
-    if copies and side.spec.write:
-        copies = []
     choices = [
         terms.conj(*(terms.eq(terms.add(value, shift.get(axis, 0)), here[axis]) for axis, value in thread.items()))
         for shift in _shifts(copies)
@@ -420,6 +420,12 @@ def _uncovered(problem: Problem, written: set[str], here: Mapping[str, Term]) ->
     for base in inside.get(problem.call.scope, ()):
         if base not in covered:
             yield here[names[base]]
+
+
+def indices_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """index.range of an operand: what is written, and the offsets that follow from it."""
+    yield from begins_in_range(problem, side)
+    yield from offsets_in_range(problem, side, repeats)
 
 
 def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
@@ -523,7 +529,14 @@ def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> 
     if lowest >= low and highest + more <= high:
         return
     goal = terms.conj(terms.le(low, linear), terms.le(terms.add(linear, more), high))
-    yield Clause(name, statement, _element(problem, side, repeats, problem.accessing, goal), coordinates=("offset",))
+    premise = terms.conj(problem.accessing, *(inside(check) for check in side.trace.slices))
+    yield Clause(name, statement, _element(problem, side, repeats, premise, goal), coordinates=("offset",))
+
+
+def inside(check: SliceCheck) -> Term:
+    """A slice stays inside its axis."""
+    begin = terms.normal(check.begin)
+    return terms.conj(terms.le(0, begin), terms.le(terms.add(begin, check.extent), terms.normal(check.limit)))
 
 
 def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
@@ -533,9 +546,7 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[C
     yield Clause(name, statement, NOTHING)
     variables = (*problem.symbols, *problem.thread_variables())
     for check in side.trace.slices:
-        goal = terms.conj(
-            terms.le(0, terms.normal(check.begin)), terms.le(terms.add(terms.normal(check.begin), check.extent), terms.normal(check.limit))
-        )
+        goal = inside(check)
         where = (str(check.step), str(check.axis))
         yield Clause(
             name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal), point="row", coordinates=where

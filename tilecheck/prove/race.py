@@ -47,8 +47,10 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     if spec.provider is not None:
         provided = {"laneid": terms.normal(spec.provider)}
         accessing, start = terms.substitute(accessing, provided), terms.substitute(start, provided)
-    parts, _ = relevant(accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
+    parts, rest = relevant(accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
     used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
+    if rest and tiers.least([v for v in problem.symbols if v.name not in used], rest) is None:
+        return None
     grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, MAX_POINTS)
     if isinstance(grid, str):
         found = tiers.solved(

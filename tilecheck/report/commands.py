@@ -203,6 +203,11 @@ def _proved(request: Request) -> tuple[Outcome, Result | None]:
 
 
 COMMANDS: dict[str, Callable[[Request], Result]] = {
-    "check": check, "explain": explain, "emit": emit, "predict": predict, "reconstruct": reconstruct, "contracts": contracts,
+    "check": check,
+    "explain": explain,
+    "emit": emit,
+    "predict": predict,
+    "reconstruct": reconstruct,
+    "contracts": contracts,
     "schema": schema,
 }

@@ -19,8 +19,16 @@ def render(what: RenderableType, *, terminal: bool) -> str:
 
     width = min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if terminal else WIDTH
     out = io.StringIO()
-    console = Console(file=out, width=max(width, 40), force_terminal=terminal, color_system="auto" if terminal else None,
-                      highlight=False, markup=False, emoji=False, legacy_windows=False)
+    console = Console(
+        file=out,
+        width=max(width, 40),
+        force_terminal=terminal,
+        color_system="auto" if terminal else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
     console.print(what)
     return "".join(line.rstrip() + "\n" for line in out.getvalue().split("\n")[:-1])
 

@@ -30,8 +30,13 @@ class Row:
     def to_json(self) -> dict[str, object]:
         """The row as plain data."""
         return {
-            "family": self.family, "mnemonic": self.mnemonic, "spelling": self.spelling, "arch_floor": self.arch, "specified": self.source,
-            "assembled": dict(self.assembled), "reconstructed": dict(self.reconstructed),
+            "family": self.family,
+            "mnemonic": self.mnemonic,
+            "spelling": self.spelling,
+            "arch_floor": self.arch,
+            "specified": self.source,
+            "assembled": dict(self.assembled),
+            "reconstructed": dict(self.reconstructed),
         }
 
 

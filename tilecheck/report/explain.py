@@ -105,7 +105,8 @@ def _values(slot: Slot) -> str:
 def _general(contract: Contract) -> list[tuple[str, str]]:
     who = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
     return [
-        ("source", contract.source), ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.arch),
+        ("source", contract.source),
+        ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.arch),
         ("executes", who.get(contract.collective, contract.collective)),
         ("atom", f"{', '.join(f'{axis.name} {axis.extent}' for axis in contract.atom)}: the last axes of every view"),
         ("issue", issue_text(contract)),

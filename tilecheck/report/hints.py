@@ -1,18 +1,22 @@
-"""One sentence for a failing clause: what would make it hold. Taken from the clause and the call's data; never another opcode."""
+"""One sentence for a failing clause: what would make it hold. Taken from the clause and the call's data; never another opcode.
+
+A repair that can be written as data is proved first (`repairs`); the sentences here are for the rest.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from tilecheck.spec.contract import Contract, Memory, Operand, Register
+from tilecheck.symbolic import terms
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
     from tilecheck.layout.view import View
-    from tilecheck.prove.verdict import ClauseResult
+    from tilecheck.prove.verdict import ClauseResult, Counterexample
 
 GENERAL: dict[str, str] = {
-    "space.explicit": "Write the state space that the operand is in as a qualifier.",
     "participation": "Let the guard hold for all 32 lanes of a warp or for none, and pred and the starts be the same in all of them.",
     "replica": "Leave the replica R[...] (or the broadcast) out of the destination: an element is written in one place.",
     "distinct": "Give every element that one thread receives a slot of its own.",
@@ -39,20 +43,28 @@ def view_of(operand: Operand | None, call: Call, contract: Contract | None) -> V
     return found if isinstance(found, View) else None
 
 
-def hint(clause: ClauseResult, call: Call, contract: Contract | None) -> str | None:
-    """What would make the clause hold, or None where nothing can be said from the data."""
+def hint(clause: ClauseResult, call: Call, contract: Contract | None, failing: frozenset[str] = frozenset()) -> str | None:
+    """What would make the clause hold, or None where nothing can be said from the data. failing: the ids of all failing clauses."""
     name, operand = short_name(clause.id, contract)
     if name == "opcode":
         return _opcode(call, contract)
     if contract is None:
         return None
+    from tilecheck.report.repairs import repair
+
+    return repair(clause, call, contract, failing | {clause.id}) or _advice(name, operand, clause, call, contract)
+
+
+def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call, contract: Contract) -> str | None:
     if name == "operands":
         names = ", ".join(o.name for o in contract.operands)
         parameters = ", ".join(p.name + (" (required)" if p.required else "") for p in contract.parameters)
         return f"Give the operands {names} in this order" + (f"; the parameters it takes are {parameters}." if parameters else ".")
     if name == "shape":
-        axes = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
-        return f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and shared repeats."
+        return _shape(operand, call, contract)
+    if name == "space.explicit":
+        spaces = [view.tensor.space for view in (view_of(o, call, contract) for o in contract.operands if isinstance(o, Memory)) if view]
+        return "Write the state space that the operand is in as a qualifier" + (f": .{spaces[0]}." if spaces else ".")
     if name == "aligned":
         return _aligned(clause, operand, call, contract)
     if name in {"storage", "type", "owner", "contiguous"}:
@@ -68,6 +80,19 @@ def _opcode(call: Call, contract: Contract | None) -> str:
     return f"The form exists on {contract.arch} and later: check it for such an architecture, or for none."
 
 
+def _shape(operand: Operand | None, call: Call, contract: Contract) -> str:
+    axes = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
+    view, atom = view_of(operand, call, contract), prod(axis.extent for axis in contract.atom)
+    advice = f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and shared repeats"
+    extents = [extent for extent in view.shape if isinstance(extent, int)] if view is not None else []
+    if view is None or len(extents) != len(view.shape) or prod(extents) % atom == 0:
+        return advice + "."
+    total = prod(extents)
+    low = total - total % atom
+    sizes = f"{low} or {low + atom}" if low else str(atom)
+    return f"{advice}: the {total} elements of {view.tensor.name} are no whole number of instructions of {atom}, {sizes} would be."
+
+
 def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:
     view = view_of(operand, call, contract)
     if view is None or not isinstance(operand, Memory):
@@ -78,7 +103,7 @@ def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract
     if any(residues.values()):
         known = f"its base is only known to be a multiple of {tensor.align}" if tensor.align else "nothing more is known of its base"
         return f"Say align={need} (or base=, the residue) on the tensor {tensor.name} if its allocation has it: {known}."
-    names = _symbols(clause)
+    names = [] if example is None else symbols_of(example)
     elements = f"{need} bytes ({need * 8 // operand.bits} elements of {operand.bits} bits)"
     if names:
         return f"Let every row start at a multiple of {elements}: declare that as multiple_of, or assume it, of {', '.join(names)}."
@@ -104,6 +129,8 @@ def _of_operand(name: str, operand: Operand | None, call: Call, contract: Contra
 def _storage(operand: Operand, call: Call, contract: Contract) -> str:
     view = view_of(operand, call, contract)
     want = "register" if isinstance(operand, Register) else operand.space.split("::")[0]
+    if not want and view is not None:
+        return f"Write the state space of {view.tensor.name} as a qualifier: .{view.tensor.space}."
     if view is not None and view.tensor.space != want:
         return f"Hand it a view of a {want} tensor: {view.tensor.name} is in {view.tensor.space} space (PTX order, destination first)."
     return f"View it as elements of {operand.bits} bits: view(dtype) needs a last axis of stride 1 that starts and ends on whole words."
@@ -125,13 +152,18 @@ def _extent(name: str, clause: ClauseResult, operand: Operand | None, call: Call
     view = view_of(operand, call, contract)
     if name == "backing":
         return None if view is None else f"Declare size_bytes of the whole allocation of {view.tensor.name}, or a layout that fits it."
-    names = _symbols(clause)
-    if names:
-        return f"Bound {', '.join(names)} (min, max or assume) so that the slice stays inside the axis."
-    return "Let the slice begin at 0 or later and end within the axis."
+    from tilecheck.report.place import cut
 
-
-def _symbols(clause: ClauseResult) -> list[str]:
-    """The symbols of the counterexample, base residues aside."""
     example = clause.counterexample
-    return [] if example is None else [name for name, _ in example.symbols if not name.startswith("base(")]
+    found = None if view is None or example is None else cut(view, call, contract, example)
+    if found is None:
+        return "Let the slice begin at 0 or later and end within the axis."
+    begin, limit, extent = found.check.begin, found.check.limit, found.check.extent
+    if found.limit < 1 or (isinstance(extent, int) and extent > found.limit):
+        return f"The axis has {found.limit} elements and the slice takes {extent}: no start fits."
+    return f"Keep {begin} between 0 and {terms.sub(limit, extent)} there."
+
+
+def symbols_of(example: Counterexample) -> list[str]:
+    """The symbols of a counterexample, base residues and the elected lane aside."""
+    return [name for name, _ in example.symbols if not name.startswith("base(") and name != "elected"]

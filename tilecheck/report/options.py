@@ -21,12 +21,32 @@ TOML = "pyproject.toml"
 
 
 def _option(
-    default: _T, help: str, *, flag: str = "", metavar: str | None = None, choices: tuple[str, ...] | None = None, least: int = 0,  # noqa: A002
-    most: int | None = None, toml: bool = True, several: bool = False, only: tuple[str, ...] = (), kind: type | None = None,
+    default: _T,
+    help: str,
+    *,
+    flag: str = "",
+    metavar: str | None = None,
+    choices: tuple[str, ...] | None = None,
+    least: int = 0,  # noqa: A002
+    most: int | None = None,
+    toml: bool = True,
+    several: bool = False,
+    only: tuple[str, ...] = (),
+    kind: type | None = None,
 ) -> _T:
     """A field. only: the commands that take it (all of them if empty); toml: whether pyproject may set it; kind: that of the default."""
-    metadata = {"help": help, "flag": flag, "metavar": metavar, "choices": choices, "least": least, "most": most, "toml": toml,
-                "several": several, "only": only, "kind": kind or (str if default is None else type(default))}
+    metadata = {
+        "help": help,
+        "flag": flag,
+        "metavar": metavar,
+        "choices": choices,
+        "least": least,
+        "most": most,
+        "toml": toml,
+        "several": several,
+        "only": only,
+        "kind": kind or (str if default is None else type(default)),
+    }
     return field(default=default, metadata=metadata)
 
 
@@ -41,14 +61,31 @@ class Options:
     format: str = _option("text", "how the result is written", choices=FORMATS)
     output: str | None = _option(None, "write the result to FILE, whole or not at all", metavar="FILE", toml=False)
     jobs: int = _option(1, "check in N processes", metavar="N", least=1, most=1024, only=("check",))
-    arch: str | None = _option(None, "the architecture for calls that name none, e.g. sm_90a (emit: for all)", metavar="ARCH",
-                               only=("check", "explain", "emit", "predict", "reconstruct"))
+    arch: str | None = _option(
+        None,
+        "the architecture for calls that name none, e.g. sm_90a (emit: for all)",
+        metavar="ARCH",
+        only=("check", "explain", "emit", "predict", "reconstruct"),
+    )
     strict: bool = _option(False, "hazards are errors: exit status 1", only=("check",))
     audit: bool = _option(False, "prove everything again by SMT, and by brute force where that is possible; they must agree", only=PROVING)
-    rlimit: int | None = _option(None, "what the solver may spend on one question, in its own units (the same on every machine)", metavar="N",
-                                 least=1, most=(1 << 32) - 1, only=PROVING, kind=int)
-    set: tuple[str, ...] = _option((), "value of a symbol: n=4, or n=[1,2,...] for each lane, warp or CTA; repeatable",
-                                   metavar="NAME=VALUE", toml=False, several=True, only=VALUES)
+    rlimit: int | None = _option(
+        None,
+        "what the solver may spend on one question, in its own units (the same on every machine)",
+        metavar="N",
+        least=1,
+        most=(1 << 32) - 1,
+        only=PROVING,
+        kind=int,
+    )
+    set: tuple[str, ...] = _option(
+        (),
+        "value of a symbol: n=4, or n=[1,2,...] for each lane, warp or CTA; repeatable",
+        metavar="NAME=VALUE",
+        toml=False,
+        several=True,
+        only=VALUES,
+    )
     elected: int = _option(0, "the lane that elect.sync chooses", metavar="LANE", most=31, toml=False, only=VALUES)
     debug: bool = _option(False, "show the traceback of an error", toml=False)
 

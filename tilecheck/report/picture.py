@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from tilecheck.report.hints import short_name
+from tilecheck.report.place import byte_of, multiple_of
 from tilecheck.spec.contract import AtomAxis, Contract, Memory, Register
 from tilecheck.symbolic.terms import Term, evaluate
 
 if TYPE_CHECKING:
     from tilecheck.prove.verdict import ClauseResult, Counterexample
 
-_BYTE = re.compile(r"\bbyte (-?\d+)")
 COLUMNS = 64
 
 
@@ -23,7 +23,9 @@ def picture(clause: ClauseResult, contract: Contract | None) -> str | None:
     if example is None or contract is None or operand is None:
         return None
     if name == "aligned" and isinstance(operand, Memory):
-        return _aligned(example, operand, contract)
+        return _aligned(example, max(1, _row_elements(operand, contract) * operand.bits // 8), "row")
+    if name == "storage":
+        return _aligned(example, multiple_of(example.expected) or 1, "word")
     if name == "contiguous" and isinstance(operand, Memory):
         return _contiguous(example, operand)
     if name == "bounds":
@@ -33,23 +35,17 @@ def picture(clause: ClauseResult, contract: Contract | None) -> str | None:
     return None
 
 
-def _byte(text: str) -> int | None:
-    match = _BYTE.search(text)
-    return None if match is None else int(match[1])
-
-
-def _aligned(example: Counterexample, operand: Memory, contract: Contract) -> str | None:
-    at, need = _byte(example.actual), operand.align_bytes
-    if at is None or need < 2:
+def _aligned(example: Counterexample, length: int, what: str) -> str | None:
+    at, need = byte_of(example.actual), multiple_of(example.expected)
+    if at is None or need is None or need < 2:
         return None
-    length = max(1, _row_elements(operand, contract) * operand.bits // 8)
     first = at - at % need
     lines = max(2, -(-(at + length - first) // need))
     scale = max(1, -(-lines * need // COLUMNS))
     ruler = "".join("|" + "-" * (need // scale - 1) for _ in range(lines)) + "|"
     row = " " * ((at - first) // scale) + "#" * max(1, length // scale)
     numbers = _labels([(first + k * need, k * (need // scale)) for k in range(lines + 1)])
-    mark = " " * ((at - first) // scale) + f"^ the row starts at byte {at}"
+    mark = " " * ((at - first) // scale) + f"^ the {what} starts at byte {at}"
     return f"{numbers}\n{ruler}\n{row}\n{mark}"
 
 
@@ -70,7 +66,7 @@ def _labels(places: list[tuple[int, int]]) -> str:
 
 
 def _contiguous(example: Counterexample, operand: Memory) -> str | None:
-    expected, actual = _byte(example.expected), _byte(example.actual)
+    expected, actual = byte_of(example.expected), byte_of(example.actual)
     width = max(1, operand.bits // 8)
     if expected is None or actual is None or abs(expected - actual) + 3 * width > COLUMNS:
         return None
@@ -128,4 +124,3 @@ def lane_grid(lane: Term, down: AtomAxis, across: AtomAxis, outer: dict[str, int
             cells.append(f" [{number:>2}] " if (i, j) == tuple(marked) else f"  {number:>2}  ")
         lines.append(str(i).rjust(len(head)) + "".join(cells))
     return "\n".join(line.rstrip() for line in lines)
-

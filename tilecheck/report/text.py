@@ -6,23 +6,27 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tilecheck.claims import same_clause
+from tilecheck.report import theorems
 from tilecheck.report.console import plain, render
 from tilecheck.report.hints import hint
-from tilecheck.report.items import Outcome
+from tilecheck.report.items import AnyOutcome, Outcome
 from tilecheck.report.picture import picture
+from tilecheck.report.place import facts
+from tilecheck.report.theorems import TheoremOutcome
 from tilecheck.spec import BadSpelling, Contract, find_contract
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from tilecheck.prove.verdict import ClauseResult, Counterexample, Verdict
+    from tilecheck.prove.verdict import ClauseResult, Verdict
 
 STYLES = {"proved": "green", "refuted": "bold red", "unproved": "yellow", "vacuous": "yellow", "error": "yellow"}
 STATUS_WIDTH = 8
 
 
-def report(outcomes: Sequence[Outcome], *, strict: bool, terminal: bool) -> str:
+def report(outcomes: Sequence[AnyOutcome], *, strict: bool, terminal: bool) -> str:
     """The text of a run: every outcome, then the counts. What came out as expected is one line, unless it is all there is to show."""
     alone = len(outcomes) == 1 and outcomes[0].verdict.status != "proved"
     shown = [_full(outcome, strict=strict) if alone else _outcome(outcome, strict=strict) for outcome in outcomes]
@@ -30,21 +34,26 @@ def report(outcomes: Sequence[Outcome], *, strict: bool, terminal: bool) -> str:
     return "".join(parts) + _summary(outcomes)
 
 
-def screen(outcome: Outcome, *, strict: bool = False, terminal: bool = False) -> str:
+def screen(outcome: AnyOutcome, *, strict: bool = False, terminal: bool = False) -> str:
     """The text of one outcome, in full."""
     return "".join(render(part, terminal=terminal) for part in _full(outcome, strict=strict))
 
 
-def _outcome(outcome: Outcome, *, strict: bool) -> list[RenderableType]:
+def _outcome(outcome: AnyOutcome, *, strict: bool) -> list[RenderableType]:
+    if isinstance(outcome, TheoremOutcome):
+        return _theorem(outcome)
     short = outcome.verdict.status == "proved" if outcome.as_expected is None else outcome.as_expected
     if short and not (strict and outcome.exit_status(strict=True) != 0):
         return [_line(outcome), *_notes(outcome.verdict)]
     return _full(outcome, strict=strict)
 
 
-def title(outcome: Outcome) -> str:
-    """What the outcome is called: the claim, or the id and where it stands."""
-    call, where = outcome.item.call, outcome.item.where
+def title(outcome: AnyOutcome) -> str:
+    """What the outcome is called: the claim or theorem, or the id and where it stands."""
+    where = outcome.item.where
+    if isinstance(outcome, TheoremOutcome):
+        return plain(where)
+    call = outcome.item.call
     name = where if "::" in where else f"{call.id} ({where})" if call.id else where
     return plain(name)
 
@@ -54,10 +63,23 @@ def _line(outcome: Outcome) -> RenderableType:
     if verdict.status == "proved":
         what = f"{_instructions(verdict)}{_methods(verdict)}"
     else:
-        first = next((c for c in verdict.clauses if c.status == verdict.status), None)
-        why = verdict.reason or "" if first is None else f"{first.id}: {_sentence(first)}"
+        found = [c for c in _ordered(outcome) if c.status == verdict.status]
+        why = f"{found[0].id}: {_sentence(found[0])}" if found else verdict.reason or ""
+        if len(found) > 1:
+            why += f" ({len(found) - 1} more clause{' fails' if len(found) == 2 else 's fail'})"
         what = f"as expected{': ' if why else ''}{why}"
     return _row(verdict.status, f"{title(outcome)}: {plain(what)}")
+
+
+def _ordered(outcome: Outcome) -> list[ClauseResult]:
+    """The clauses, the one that is expected to fail first."""
+    named = outcome.item.expectation.clause if outcome.item.expectation is not None else None
+    return sorted(outcome.verdict.clauses, key=lambda c: not (named and c.status == "refuted" and same_clause(c.id, named)))
+
+
+def _theorem(outcome: TheoremOutcome) -> list[RenderableType]:
+    row = _row(outcome.verdict.status, f"{title(outcome)}: {theorems.line(outcome)}")
+    return [row, *(_indented("", text, label) for label, text in theorems.failures(outcome))]
 
 
 def _row(status: str, text: str) -> RenderableType:
@@ -112,9 +134,11 @@ def _notes(verdict: Verdict) -> list[RenderableType]:
     return [grid] if grid.row_count else []
 
 
-def _full(outcome: Outcome, *, strict: bool) -> list[RenderableType]:
+def _full(outcome: AnyOutcome, *, strict: bool) -> list[RenderableType]:
     from rich.text import Text
 
+    if isinstance(outcome, TheoremOutcome):
+        return _theorem(outcome)
     verdict, call = outcome.verdict, outcome.item.call
     found = find_contract(call.opcode)
     contract = None if found is None or isinstance(found, BadSpelling) else found
@@ -129,7 +153,7 @@ def _full(outcome: Outcome, *, strict: bool) -> list[RenderableType]:
         parts.append(_indented("", f"{_instructions(verdict)}{_methods(verdict)}", "proved"))
     elif verdict.reason:
         parts.append(_indented("", verdict.reason, "reason"))
-    for clause in verdict.clauses:
+    for clause in _ordered(outcome):
         if clause.status != "proved" and (clause.status != verdict.status or verdict.status != "proved"):
             parts.extend(_clause(clause, outcome, contract))
     return [*parts, *_notes(verdict), Text("")]
@@ -153,38 +177,26 @@ def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None) -
         return [_indented(clause.id, clause.reason or clause.statement, clause.status)]
     head = Text.assemble((clause.id, "bold red"), f": {plain(clause.statement)}", (f" [{clause.source}]" if clause.source else "", "dim"))
     grid = _grid(indent=4)
-    for label, text in _facts(clause):
+    for label, text in facts(clause, outcome.item.call, contract):
         grid.add_row("", label, Text(plain(text), overflow="fold"))
     parts: list[RenderableType] = [Padding(head, (0, 0, 0, 2)), grid]
     drawn = picture(clause, contract)
     if drawn is not None:
         parts.append(Padding(Text(drawn, no_wrap=True, overflow="crop"), (0, 0, 0, 8)))
-    advice = hint(clause, outcome.item.call, contract)
+    advice = hint(clause, outcome.item.call, contract, frozenset(c.id for c in outcome.verdict.failing))
     if advice is not None:
         parts.append(_indented("", advice, "repair"))
     return parts
 
 
-def _facts(clause: ClauseResult) -> list[tuple[str, str]]:
-    example = clause.counterexample
-    if example is None:
-        return [("reason", clause.reason)] if clause.reason else []
-    rows = [("thread", _thread(example)), ("where", _coordinate(example)), ("with", ", ".join(f"{n} = {v}" for n, v in example.symbols))]
-    rows += [("expected", example.expected), ("actual", example.actual), ("so", example.sentence)]
-    return [(label, text) for label, text in rows if text]
+def _summary(outcomes: Sequence[AnyOutcome]) -> str:
+    calls = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+    proofs = [outcome for outcome in outcomes if isinstance(outcome, TheoremOutcome)]
+    parts = [_count(calls)] if calls or not proofs else []
+    return "".join(part + "\n" for part in (*parts, *([theorems.summary(proofs)] if proofs else [])))
 
 
-def _thread(example: Counterexample) -> str:
-    parts = (("cta", example.cta), ("warp", example.warp), ("lane", example.lane))
-    return ", ".join(f"{name} {value}" for name, value in parts if value is not None)
-
-
-def _coordinate(example: Counterexample) -> str:
-    parts = (("repeat", example.repeat), ("group", example.group), ("atom", example.atom))
-    return ", ".join(f"{name} ({', '.join(map(str, value))})" for name, value in parts if value)
-
-
-def _summary(outcomes: Sequence[Outcome]) -> str:
+def _count(outcomes: Sequence[Outcome]) -> str:
     counts = Counter(outcome.verdict.status for outcome in outcomes)
     total = f"{len(outcomes)} call{'' if len(outcomes) == 1 else 's'}: "
     text = total + ", ".join(f"{counts[status]} {status}" for status in STYLES if counts[status])
@@ -192,4 +204,4 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
     if expected:
         wrong = expected.count(False)
         text += f"; {expected.count(True)} as expected" + (f", {wrong} NOT" if wrong else "")
-    return text + "\n"
+    return text

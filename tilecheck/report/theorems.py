@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tilecheck.prove.theorem import Shown, TheoremVerdict
 
 
-
 @dataclass(frozen=True, slots=True)
 class TheoremItem:
     """One theorem at one rank (None: it takes none)."""
@@ -50,12 +49,25 @@ class TheoremOutcome:
 
         found = self.verdict
         goals = [
-            {"label": g.label, "status": g.status, "method": method(g), "ms": round(g.ms, 3), "values": dict(g.values), "reason": g.reason or None}
+            {
+                "label": g.label,
+                "status": g.status,
+                "method": method(g),
+                "ms": round(g.ms, 3),
+                "values": dict(g.values),
+                "reason": g.reason or None,
+            }
             for g in found.goals
         ]
         return {
-            "schema": THEOREM_SCHEMA, "id": self.item.where, "status": found.status, "ms": round(found.ms, 3), "reason": found.reason or None, "goals": goals,
-            "as_expected": self.as_expected, "tool": {"version": version()},
+            "schema": THEOREM_SCHEMA,
+            "id": self.item.where,
+            "status": found.status,
+            "ms": round(found.ms, 3),
+            "reason": found.reason or None,
+            "goals": goals,
+            "as_expected": self.as_expected,
+            "tool": {"version": version()},
         }
 
 

@@ -48,7 +48,7 @@ def _show(term: object, level: int) -> str:
         return f"{op}({_show(args[0], 0)}, {args[1]})"
     if op == "not":
         inner = args[0]
-        if isinstance(inner, Expr) and inner.op == "==":
+        if isinstance(inner, Expr) and inner.op == "==" and inner != _ELECTED:
             text, own = f"{_show(inner.args[0], 5)} != {_show(inner.args[1], 5)}", 4
         else:
             text, own = f"not {_show(inner, 3)}", 3

@@ -1,0 +1,87 @@
+"""Real public faults: the verdict of each, and a text report from which a person can name the fault and a repair."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilecheck.cli import main
+
+DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))}
+ELEMENT = r"element [A-Z]+\[\d+(, \d+)*\]"
+TOLD = {
+    "A01": ("element (1, 0) of A", ("byte 6", "byte 4 or 8", "A[1, 0]", "A[1, 1]", "different 4-byte words"), "4 instead of 3 float16"),
+    "A02": ("element (0, 0) of A", ("byte 2", "byte 0 or 4", "A[0, 1]", "A[0, 2]", "different 4-byte words"), "multiple of 2 elements"),
+    "A03": ("element A[0]", ("byte 4", "byte 0 or 16", "i = 0, the base of A at 4 mod 16"), "Say align=16 on A"),
+    "A06": ("element SM[1]", ("byte 4", "byte 0 or 16", "idx = 1"), "Declare idx with multiple_of=4"),
+    "A09": ("repeat 1, word 0: element A[1, 0]", ("byte 20", "byte 16 or 32", "lda = 5"), "Declare lda with multiple_of=4"),
+    "A10": ("atom axis word", ("extent 3", "the opcode moves 4"), "4 or 8 would be"),
+    "A11": ("repeat 0, word 0: element A[0, 0]", ("byte 8", "byte 0 or 16", "the base of A at 8 mod 16"), "Say align=16 on A"),
+    "A15": (
+        "element A[524288, 0]",
+        ("element offset 2147483648", "<= 2147483647 (int32)", "tok = 524288"),
+        "Declare tok with max=524287; or",
+    ),
+    "A17": ("element A[2147483648]", ("the index 2147483648", "<= 2147483647 (int32)"), "say index_dtype int64"),
+    "B02": ("element (1, 0) of SM", ("byte 130", "byte 128 or 132", "SM[1, 0]", "different 4-byte words"), "72 instead of 65 float16"),
+    "B13": ("atom axis word", ("extent 2", "the opcode moves 4"), "4 or 8 would be"),
+    "B15": ("element A[0, 64]", ("warp 1", "begin 64*warpid = 64", "end <= 64 on axis 1", "the last index is 63"), "with 64*warpid <= 63"),
+}
+"""By document: the coordinate, the numbers on both sides, the repair; spaces and line breaks do not count."""
+
+
+def report(document: object, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    path = folder / "document.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    status = main(["check", str(path)])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", list(DOCUMENTS))
+def test_every_document_gives_its_status_by_its_clause(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document: dict[str, Any] = DOCUMENTS[name]
+    status, out = report(document, tmp_path, capsys)
+    assert status == 0, out
+    assert document["expect"] == {"A07": "vacuous", "A18": "proved", "A19": "proved", "B05": "proved"}.get(name, "refuted")
+    assert ("clause" in document) == (document["expect"] == "refuted")
+    assert out.endswith(f"1 call: 1 {document['expect']}; 1 as expected\n")
+
+
+def test_every_refuted_document_is_told() -> None:
+    assert set(TOLD) == {name for name, document in DOCUMENTS.items() if document["expect"] == "refuted"}
+
+
+@pytest.mark.parametrize("name", list(TOLD))
+def test_the_report_names_the_coordinate_both_numbers_the_source_and_a_repair(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = report(DOCUMENTS[name]["call"], tmp_path, capsys)
+    assert status == 1
+    clause = DOCUMENTS[name]["clause"]
+    told = next(part for part in re.split(r"\n(?=  [a-z.]+: )", out) if re.match(rf"  (\w+\.)*{re.escape(clause)}: ", part))
+    words = " ".join(told.split())
+    where, numbers, repair = TOLD[name]
+    assert where in words, out
+    for number in numbers:
+        assert number in words, out
+    assert re.search(r"\[PTX ISA \d+(\.\d+)+", words), out
+    assert repair in words.partition(" repair ")[2], out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.count("\n") <= 32
+
+
+@pytest.mark.parametrize("name", [name for name, (where, _, _) in TOLD.items() if where.startswith("element A[") or "word 0" in where])
+def test_coordinates_are_words(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out = report(DOCUMENTS[name]["call"], tmp_path, capsys)
+    assert re.search(rf"    where     (repeat \d+, )?word 0: {ELEMENT}\n", out), out
+
+
+def test_one_line_names_the_expected_clause_and_counts_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps([DOCUMENTS["A10"], DOCUMENTS["B05"]]), encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "as expected: dst.shape: the shape of R is [2, 3]" in words
+    assert re.search(r"the opcode moves 4 \(\d more clauses fail\)", words)
