@@ -57,6 +57,9 @@ COMMON = (
     Exclusion(both(written("l1"), other_than(GLOBAL_OR_GENERIC)), "l1", "eviction priorities exist in global memory only"),
     Exclusion(both(written("l2"), other_than(GLOBAL_OR_GENERIC)), "l2", "eviction priorities exist in global memory only"),
     Exclusion(both(written("l2"), other_than(WIDE)), "l2", "L2 eviction priorities exist on 256-bit forms only (.v8.b32, .v4.b64)"),
+    Exclusion(both(written("l1"), either(is_("order", "volatile"), written("mmio"))), "l1", "cannot be combined with .volatile or .mmio"),
+    Exclusion(both(written("l2"), either(is_("order", "volatile"), written("mmio"))), "l2", "cannot be combined with .volatile or .mmio"),
+    Exclusion(both(written("mmio"), written("vec")), "vec", ".mmio accesses are scalar"),
     Exclusion(both(written("hint"), other_than(GLOBAL_OR_GENERIC)), "hint", "a cache hint exists in global memory only"),
     Exclusion(both(written("hint"), either(is_("order", "volatile"), written("mmio"))), "hint", "cannot be combined with .volatile"),
 )
@@ -64,6 +67,7 @@ LOAD_ONLY = (
     Exclusion(both(written("nc"), other_than(is_("space", "global"))), "nc", "exists in global memory only"),
     Exclusion(both(written("nc"), either(written("order"), written("mmio"))), "nc", "cannot be combined with a memory ordering"),
     Exclusion(both(written("nc"), is_("cop", "lu", "cv")), "cop", "with .nc only .ca, .cg and .cs exist"),
+    Exclusion(both(written("prefetch"), written("mmio")), "prefetch", "cannot be combined with .mmio"),
     Exclusion(both(written("prefetch"), other_than(GLOBAL_OR_GENERIC)), "prefetch", "prefetch sizes exist in global memory only"),
 )
 # fmt: on

@@ -24,7 +24,7 @@ from tilecheck.evaluate.views import width
 
 Json = dict[str, Any]
 FAMILIES = ("memory", "matrix")
-POINTS = 6_000
+POINTS = 3_000
 """About how many (thread, repeat, atom, symbol) points a call has at most."""
 DTYPES = {
     1: ("uint1",), 2: ("uint2",), 4: ("float4_e2m1fn", "int4"), 8: ("uint8", "float8_e4m3fn", "bits8"), 16: ("float16", "bfloat16", "int16"),
@@ -101,6 +101,7 @@ class Operand:
     spare: int | None = None
     flaw: str = ""
     unit: int = 1
+    weight: int = 1
     steps: list[Json] = field(default_factory=list)
 
     def digits(self) -> Iterable[Digit]:
@@ -244,11 +245,11 @@ def parts_of(draft: Draft) -> list[Part] | None:
 def who(s: Source, draft: Draft) -> None:
     """Scope, launch and guard, so that the active set is a product."""
     if draft.collective:
-        draft.scope = s.pick("warp", "cta", "warp", "warpgroup", "cluster", "cta")
+        draft.scope = s.pick("warp", "cta", "warp", "warpgroup", "cluster", "cta", "warp")
     else:
-        draft.scope = s.pick("thread", "warp", "cta", "warp", "thread", "warpgroup", "cluster", "cta")
-    whole = {"thread": ([1], [32], [8, 4], [20], [40], [64]), "warp": ([32], [64], [16, 4], [4, 4, 4], [20], [96], [48]),
-             "warpgroup": ([128], [64, 2], [32, 2, 2], [256]), "cta": ([32], [64], [96], [32, 2], [8, 4, 2], [20], [48], [256]),
+        draft.scope = s.pick(*("thread", "warp", "cta", "warp", "thread", "cluster", "cta") * 2, "warpgroup")
+    whole = {"thread": ([1], [32], [8, 4], [20], [40], [64]), "warp": ([32], [64], [16, 2], [4, 4, 4], [20], [96], [48], [32]),
+             "warpgroup": ([128], [64, 2], [32, 2, 2], [128], [256]), "cta": ([32], [64], [96], [32, 2], [8, 4, 2], [20], [48], [64], [33, 1], [128]),
              "cluster": ([32], [64], [16], [8, 4])}[draft.scope]
     draft.block = list(s.pick(*whole))
     if draft.scope == "cluster":
@@ -466,6 +467,10 @@ def memory_operand(s: Source, draft: Draft, environments: list[dict[str, int]]) 
             digit.stride = -int(digit.stride)
     if first:
         made.offset["m"] = first
+    names = frozenset().union(*(expression(axis.begin).names for axis in axes))
+    made.weight = len({tuple(env[name] for name in sorted(names)) for env in environments}) or 1
+    if names & {*COORDINATES, "elected"}:
+        made.weight *= len(draft.launch.threads) // 4 + 1
     own_axes(s, draft, made)
     swizzle(s, draft, made)
     address_base(s, draft, made)
@@ -681,7 +686,7 @@ def undo_narrower(s: Source, operand: Operand) -> None:
     """Before it, elements were a fraction as wide: every stride counts more of them."""
     bits = width(operand.dtype)
     options = [b for b in (8, 16, 32, 4, 64, 1) if b < bits and bits // b <= 8]
-    if not options or operand.axes[-1].extent > 512:
+    if not options or operand.axes[-1].extent > 512 or not affordable(operand):
         return
     new = s.pick(*options)
     factor = bits // new
@@ -696,6 +701,11 @@ def undo_narrower(s: Source, operand: Operand) -> None:
         last.digits.append(Digit(factor, 1))
     operand.steps.insert(0, {"op": "view", "dtype": operand.dtype})
     operand.dtype = s.pick(*DTYPES[new])
+
+
+def affordable(operand: Operand) -> bool:
+    """Whether brute force can look at every element of a dtype view, for each value of what the view depends on."""
+    return prod(shape_of(operand)) * operand.weight <= 4_000
 
 
 def widened(operand: Operand, factor: int) -> None:
@@ -716,7 +726,7 @@ def undo_wider(s: Source, operand: Operand) -> None:
     tail = last.digits[-1]
     numbers = [d.stride for axis in operand.axes for d in axis.digits if d.axis == "m" and d is not tail] + [d.stride for d in operand.replicas if d.axis == "m"]
     numbers.append(operand.offset.get("m", 0))
-    if len(last.digits) > 1 or tail.axis != "m" or tail.stride != 1 or last.sliced() or not all(isinstance(n, int) for n in numbers):
+    if not affordable(operand) or len(last.digits) > 1 or tail.axis != "m" or tail.stride != 1 or last.sliced() or not all(isinstance(n, int) for n in numbers):
         return
     options = [r for r in (2, 4, 8) if bits * r <= 128 and tail.extent % r == 0 and all(int(n) % r == 0 for n in numbers)
                and all(one[0] >= r.bit_length() - 1 for one in operand.swizzles)]
@@ -754,6 +764,9 @@ UNDO = (undo_permute, undo_split, undo_narrower, undo_merge, undo_wider, undo_cr
 def render(s: Source, operand: Operand) -> Json:
     """The operand's document."""
     flawed(s, operand)
+    late = s.chance(60)
+    if late:
+        undo_slice(s, operand)
     for _ in range(s.pick(0, 1, 2, 3)):
         s.pick(*UNDO)(s, operand)
         if s.chance(40):

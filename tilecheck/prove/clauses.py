@@ -201,7 +201,7 @@ def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
         if problem.collective
         else ("the active threads are a product of warps and lanes" if problem.call.scope != "thread" else "any thread may execute")
     )
-    source = f"{problem.contract.source}; SPEC, Group, repeat, and atom axes"
+    source = f"{problem.contract.source}; group, repeat and atom axes"
     yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.participation(problem, tiers))
     if problem.collective and problem.call.scope != "thread":
         for term in active.uniform_terms(problem):

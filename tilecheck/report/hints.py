@@ -90,7 +90,7 @@ def _shape(operand: Operand | None, call: Call, contract: Contract) -> str:
     total = prod(extents)
     low = total - total % atom
     sizes = f"{low} or {low + atom}" if low else str(atom)
-    return f"{advice}: the {total} elements of {view.tensor.name} are no whole number of instructions of {atom}, {sizes} would be."
+    return f"{advice}: the {total} elements of {view.tensor.name} are no whole number of instructions ({atom} elements each): {sizes} would be."
 
 
 def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:

@@ -22,12 +22,12 @@ TOML = "pyproject.toml"
 
 def _option(
     default: _T,
-    help: str,
+    help: str,  # noqa: A002
     *,
     flag: str = "",
     metavar: str | None = None,
     choices: tuple[str, ...] | None = None,
-    least: int = 0,  # noqa: A002
+    least: int = 0,
     most: int | None = None,
     toml: bool = True,
     several: bool = False,
