@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilecheck.call import Call
+from tilecheck.callable import make_callable
 from tilecheck.emit.assemble import Assembled, assemble
 from tilecheck.emit.binding import bind
 from tilecheck.emit.errors import EmissionError
@@ -23,6 +24,9 @@ __all__ = [
     "emit_unchecked",
     "normalised",
 ]
+
+
+make_callable(__name__)
 
 
 def emit(call: Call, arch: str | None = None) -> Emission:

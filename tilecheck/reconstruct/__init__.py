@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tilecheck.callable import make_callable
 from tilecheck.reconstruct.assignment import least_assignment
 from tilecheck.reconstruct.evidence import ptx_sha256, read_evidence, write_evidence
 
@@ -26,6 +27,9 @@ __all__ = [
     "reconstruct",
     "write_evidence",
 ]
+
+
+make_callable(__name__)
 
 
 def __getattr__(name: str) -> object:
