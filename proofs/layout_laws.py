@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilecheck import ComposeLayout, S, Tensor, Theorem, TileLayout, View, theorem
+from tilecheck import ComposeLayout, S, Tensor, Theorem, TileLayout, View, eq, le, theorem
 from tilecheck.layout import Iter, trace
 from tilecheck.symbolic import Term, terms
 
@@ -26,7 +26,7 @@ def swizzles_are_involutions(t: Theorem) -> None:
     for per, length, atom in SWIZZLES:
         for inner in (True, False):
             one = swizzle(per, length, atom, inner=inner)
-            t.show(terms.eq(one.swizzle(one.swizzle(m)), m), f"{one!r}")
+            t.show(eq(one.swizzle(one.swizzle(m)), m), f"{one!r}")
 
 
 @theorem
@@ -37,7 +37,7 @@ def swizzles_keep_their_runs(t: Theorem) -> None:
         start = t.symbol(f"start_{per}_{length}_{atom}", min=0, multiple_of=run)
         inside = t.index(f"inside_{per}_{length}_{atom}", run)
         one = swizzle(per, length, atom)
-        t.show(terms.eq(one.swizzle(terms.add(start, inside)), terms.add(one.swizzle(start), inside)), f"{one!r}")
+        t.show(eq(one.swizzle(terms.add(start, inside)), terms.add(one.swizzle(start), inside)), f"{one!r}")
 
 
 @theorem
@@ -47,7 +47,7 @@ def swizzles_stay_in_their_period(t: Theorem) -> None:
     for per, length, atom in SWIZZLES:
         period = 1 << (per + atom + length)
         one = swizzle(per, length, atom)
-        t.show(terms.eq(terms.floordiv(one.swizzle(m), period), terms.floordiv(m, period)), f"{one!r}")
+        t.show(eq(terms.floordiv(one.swizzle(m), period), terms.floordiv(m, period)), f"{one!r}")
 
 
 def tensor(t: Theorem, rank: int) -> tuple[Tensor, tuple[Term, ...]]:
@@ -64,11 +64,11 @@ def a_slice_moves_the_origin(t: Theorem, rank: int) -> None:
     begins = tuple(t.symbol(f"b{k}", min=0) for k in range(rank))
     inside = tuple(t.index(f"c{k}", 4) for k in range(rank))
     for begin, extent in zip(begins, extents, strict=True):
-        t.given(terms.le(terms.add(begin, 4), extent))
+        t.given(le(terms.add(begin, 4), extent))
     part = whole.sub(begins, [4] * rank)
     strides = [one.stride for one in whole.layout.shard] if isinstance(whole.layout, TileLayout) else []
     moved = terms.add(place(whole, inside), *(terms.mul(begin, stride) for begin, stride in zip(begins, strides, strict=True)))
-    t.show(terms.eq(place(part, inside), moved), "the offset of a slice")
+    t.show(eq(place(part, inside), moved), "the offset of a slice")
 
 
 @theorem(ranks=(2, 3))
@@ -77,7 +77,7 @@ def a_permutation_permutes_coordinates(t: Theorem, rank: int) -> None:
     whole, extents = tensor(t, rank)
     order = tuple(reversed(range(rank)))
     inside = tuple(t.index(f"c{k}", extents[axis]) for k, axis in enumerate(order))
-    t.show(terms.eq(place(whole.permute(order), inside), place(whole, tuple(reversed(inside)))), "reversed axes")
+    t.show(eq(place(whole.permute(order), inside), place(whole, tuple(reversed(inside)))), "reversed axes")
 
 
 @theorem(ranks=(1, 2))
@@ -91,7 +91,7 @@ def splitting_an_axis_changes_nothing(t: Theorem, rank: int) -> None:
     split = whole.reshape(outer, 4, *(one.extent for one in rest))
     a, b = t.index("a", outer), t.index("b", 4)
     others = tuple(t.index(f"c{k}", one.extent) for k, one in enumerate(rest))
-    t.show(terms.eq(place(split, (a, b, *others)), place(whole, (terms.add(terms.mul(4, a), b), *others))), "the split axis")
+    t.show(eq(place(split, (a, b, *others)), place(whole, (terms.add(terms.mul(4, a), b), *others))), "the split axis")
 
 
 @theorem
@@ -99,5 +99,5 @@ def floor_division_splits_only_where_nothing_carries(t: Theorem) -> None:
     """(8 n + x) // 8 = n for 0 <= x < 8, and (8 n + x) % 8 = x; for every n, negative ones too."""
     n, x = t.symbol("n"), t.index("x", 8)
     total = terms.add(terms.mul(8, n), x)
-    t.show(terms.eq(terms.floordiv(total, 8), n), "quotient")
-    t.show(terms.eq(terms.mod(total, 8), x), "remainder")
+    t.show(eq(terms.floordiv(total, 8), n), "quotient")
+    t.show(eq(terms.mod(total, 8), x), "remainder")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tilecheck.prove.theorem import Theorem
     from tilecheck.prove.verdict import Counterexample, NotLegal, Verdict
     from tilecheck.reconstruct import reconstruct
+    from tilecheck.symbolic.written import all_of, any_of, eq, le, lt, maximum, minimum, ne, not_, select, tdiv, tmod
     from tilecheck.version import version
 
 _WHERE = {
@@ -30,6 +31,7 @@ _WHERE = {
     "tilecheck.prove.theorem": ("Theorem",),
     "tilecheck.prove.verdict": ("Counterexample", "NotLegal", "Verdict"),
     "tilecheck.reconstruct": ("reconstruct",),
+    "tilecheck.symbolic.written": ("all_of", "any_of", "eq", "le", "lt", "maximum", "minimum", "ne", "not_", "select", "tdiv", "tmod"),
     "tilecheck.version": ("version",),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
@@ -51,6 +53,8 @@ __all__ = [
     "TilecheckError",
     "Verdict",
     "View",
+    "all_of",
+    "any_of",
     "apply",
     "axis",
     "check",
@@ -60,10 +64,20 @@ __all__ = [
     "emit_kernel",
     "emit_kernel_unchecked",
     "emit_unchecked",
+    "eq",
+    "le",
+    "lt",
+    "maximum",
+    "minimum",
+    "ne",
+    "not_",
     "parse_layout",
     "reconstruct",
+    "select",
     "symbol",
+    "tdiv",
     "theorem",
+    "tmod",
     "version",
 ]
 

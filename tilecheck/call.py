@@ -255,10 +255,16 @@ def collect_symbols(values: Iterable[object]) -> list[Symbol]:
     return list(found.values())
 
 
+BOOLS = "a plain truth value, expected a term or text: == and != of terms compare how they are written; write eq(a, b), ne(a, b) or text"
+"""Why Python's True and False are no conditions: `n == 3` is False for every symbol n."""
+
+
 def as_term(value: object, *, truth: bool) -> Term:
-    """A term from an int, a bool, a term or text; InputError where it is a condition and an integer was expected, or the reverse."""
+    """A term from an int, a term or text; InputError where it is a condition and an integer was expected, or the reverse, or a plain bool."""
     if isinstance(value, str):
         return parse(value, truth=truth)
+    if truth and isinstance(value, bool):
+        raise InputError(f"found {value}: {BOOLS}")
     if is_sympy(value):
         value = from_sympy(value)
     if isinstance(value, int | Expr):
@@ -274,7 +280,7 @@ def apply(
     *operands: View | Tensor | Scalar,
     scope: str,
     launch: Launch | None = None,
-    guard: object = True,
+    guard: object = None,
     assume: Sequence[object] = (),
     symbols: Sequence[Symbol] = (),
     index_dtype: str = "int64",
@@ -297,7 +303,9 @@ def apply(
     values = {name: _freeze(value) for name, value in parameters.items()}
     if isinstance(values.get("pred"), str):
         values["pred"] = parse(str(values["pred"]), truth=True)
-    condition = as_term(guard, truth=True)
+    if isinstance(parameters.get("pred"), bool):
+        raise InputError(f"pred: {BOOLS}")
+    condition = True if guard is None else as_term(guard, truth=True)
     assumed = tuple(as_term(a, truth=True) for a in assume)
     used: list[object] = [*symbols]
     for operand in views:

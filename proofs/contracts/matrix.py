@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tilecheck import Theorem, theorem
+from tilecheck import Theorem, all_of, any_of, eq, le, lt, ne, not_, theorem
 from tilecheck.spec import Contract, Memory, Register, data, find_contract
 from tilecheck.symbolic import Term, substitute, terms, var
 
@@ -45,7 +45,7 @@ def memory(contract: Contract) -> Memory:
 
 def equal(a: dict[str, Term], b: dict[str, Term]) -> Term:
     """Two coordinates are the same."""
-    return terms.conj(*(terms.eq(a[name], b[name]) for name in a))
+    return all_of(*(eq(a[name], b[name]) for name in a))
 
 
 @theorem
@@ -58,12 +58,12 @@ def every_word_has_a_register_of_its_own_and_every_register_a_word(t: Theorem) -
         lane, register = substitute(spec.lane, a), substitute(spec.register, a)
         count = contract.atom[0].extent
         t.show(
-            terms.conj(terms.le(0, lane), terms.lt(lane, 32), terms.le(0, register), terms.lt(register, count)),
+            all_of(le(0, lane), lt(lane, 32), le(0, register), lt(register, count)),
             f"{contract.opcode}: in range",
         )
-        same = terms.conj(terms.eq(lane, substitute(spec.lane, b)), terms.eq(register, substitute(spec.register, b)))
-        t.show(terms.disj(terms.negate(same), equal(a, b)), f"{contract.opcode}: one to one")
-        t.show(contract.atom[0].extent * 8 * 4 == 32 * count, f"{contract.opcode}: as many words as registers")
+        same = all_of(eq(lane, substitute(spec.lane, b)), eq(register, substitute(spec.register, b)))
+        t.show(any_of(not_(same), equal(a, b)), f"{contract.opcode}: one to one")
+        t.holds(contract.atom[0].extent * 8 * 4 == 32 * count, f"{contract.opcode}: as many words as registers")
 
 
 @theorem
@@ -73,9 +73,9 @@ def trans_is_the_transpose(t: Theorem) -> None:
         at = coordinate(t, contract, f"_{k}", parts=True)
         matrix, row, word, half = (substitute(source, at) for source in contract.move.source)
         column = terms.add(terms.mul(2, at["word"]), at["half"])
-        t.show(terms.eq(matrix, at["matrix"]), f"{contract.opcode}: the same matrix")
-        t.show(terms.eq(row, column), f"{contract.opcode}: the source row is the column")
-        t.show(terms.eq(terms.add(terms.mul(2, word), half), at["row"]), f"{contract.opcode}: the source column is the row")
+        t.show(eq(matrix, at["matrix"]), f"{contract.opcode}: the same matrix")
+        t.show(eq(row, column), f"{contract.opcode}: the source row is the column")
+        t.show(eq(terms.add(terms.mul(2, word), half), at["row"]), f"{contract.opcode}: the source column is the row")
 
 
 @theorem
@@ -84,7 +84,7 @@ def without_trans_words_stay_where_they_are(t: Theorem) -> None:
     for k, contract in enumerate(c for mnemonic in ("ldmatrix", "stmatrix") for c in forms(mnemonic)):
         at = coordinate(t, contract, f"_{k}", parts=True)
         for name, source in zip(at, contract.move.source, strict=True):
-            t.show(terms.eq(substitute(source, at), at[name]), f"{contract.opcode}: {name}")
+            t.show(eq(substitute(source, at), at[name]), f"{contract.opcode}: {name}")
 
 
 @theorem
@@ -95,9 +95,9 @@ def lanes_provide_every_row_once(t: Theorem) -> None:
         assert provider is not None
         a, b = coordinate(t, contract, f"_a{k}"), coordinate(t, contract, f"_b{k}")
         lane, rows = substitute(provider, a), 8 * contract.atom[0].extent
-        t.show(terms.conj(terms.le(0, lane), terms.lt(lane, rows)), f"{contract.opcode}: among the first {rows} lanes")
-        same = terms.conj(*(terms.eq(a[name], b[name]) for name in ("matrix", "row")))
-        t.show(terms.disj(terms.ne(lane, substitute(provider, b)), same), f"{contract.opcode}: one row a lane")
+        t.show(all_of(le(0, lane), lt(lane, rows)), f"{contract.opcode}: among the first {rows} lanes")
+        same = all_of(*(eq(a[name], b[name]) for name in ("matrix", "row")))
+        t.show(any_of(ne(lane, substitute(provider, b)), same), f"{contract.opcode}: one row a lane")
 
 
 @theorem
@@ -116,7 +116,7 @@ def contracts_survive_json(t: Theorem) -> None:
     """The data of every form is the same after JSON, tuples and lists aside."""
     for contract in every_form():
         once = json.dumps(data(contract))
-        t.show(json.dumps(json.loads(once)) == once, contract.opcode)
+        t.holds(json.dumps(json.loads(once)) == once, contract.opcode)
 
 
 @theorem
@@ -125,5 +125,5 @@ def an_owner_is_named_by_lane_alone(t: Theorem) -> None:
     for contract in every_form():
         spec, parts = registers(contract), {axis.name for axis in (*contract.atom, *contract.move.parts)}
         expressions = (spec.lane, spec.register, memory(contract).provider, *contract.move.source)
-        t.show(all(terms.variables(e) <= parts for e in expressions if e is not None), contract.opcode)
-        t.show(terms.eq(substitute(spec.register, {"matrix": var("matrix")}), var("matrix")), f"{contract.opcode}: register = matrix")
+        t.holds(all(terms.variables(e) <= parts for e in expressions if e is not None), contract.opcode)
+        t.show(eq(substitute(spec.register, {"matrix": var("matrix")}), var("matrix")), f"{contract.opcode}: register = matrix")

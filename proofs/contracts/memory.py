@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tilecheck import Theorem, theorem
+from tilecheck import Theorem, eq, theorem
 from tilecheck.spec import Contract, Memory, Register, data, find_contract
 from tilecheck.symbolic import substitute, terms
 
@@ -26,7 +26,7 @@ def every_word_has_its_own_register(t: Theorem) -> None:
             contract = form(mnemonic, vector)
             word = t.symbol(f"word_{mnemonic}{k}", min=0, max=contract.atom[0].extent - 1)
             spec = next(o for o in contract.operands if isinstance(o, Register))
-            t.show(terms.eq(substitute(spec.register, {"word": word}), word), contract.opcode)
+            t.show(eq(substitute(spec.register, {"word": word}), word), contract.opcode)
 
 
 @theorem
@@ -36,9 +36,9 @@ def the_alignment_is_the_size_of_the_vector(t: Theorem) -> None:
         contract = form("ld", vector)
         spec = next(o for o in contract.operands if isinstance(o, Memory))
         size = spec.bits * contract.atom[0].extent // 8
-        t.show(spec.align_bytes == size and 32 % size == 0, f"{contract.opcode}: {size} bytes")
+        t.holds(spec.align_bytes == size and 32 % size == 0, f"{contract.opcode}: {size} bytes")
         start = t.symbol(f"start_{k}", min=0, multiple_of=size)
-        t.show(terms.eq(terms.floordiv(start, 32), terms.floordiv(terms.add(start, size - 1), 32)), f"{contract.opcode}: one sector")
+        t.show(eq(terms.floordiv(start, 32), terms.floordiv(terms.add(start, size - 1), 32)), f"{contract.opcode}: one sector")
 
 
 @theorem
@@ -48,7 +48,7 @@ def a_store_writes_back_what_a_load_read(t: Theorem) -> None:
         load, store = form("ld", vector), form("st", vector)
         word = t.symbol(f"word_{k}", min=0, max=load.atom[0].extent - 1)
         register = substitute(store.move.source[0], {"word": word})
-        t.show(terms.eq(substitute(load.move.source[0], {"word": register}), word), vector)
+        t.show(eq(substitute(load.move.source[0], {"word": register}), word), vector)
 
 
 @theorem
@@ -57,4 +57,4 @@ def contracts_survive_json(t: Theorem) -> None:
     for vector in VECTORS:
         for mnemonic in ("ld", "st"):
             once = json.dumps(data(form(mnemonic, vector)))
-            t.show(json.dumps(json.loads(once)) == once, f"{mnemonic}.global.{vector}")
+            t.holds(json.dumps(json.loads(once)) == once, f"{mnemonic}.global.{vector}")

@@ -126,7 +126,7 @@ class Tensor(Viewable):
     size_bytes: Term | None = None
     tensor: str | None = None
 
-    def __init__(  # noqa: PLR0917 (the order of the call document)
+    def __init__(
         self,
         name: str,
         shape: Sequence[object],

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 
 from tilecheck.call import Symbol, as_term
 from tilecheck.layout.tile import Iter, TileLayout
-from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.obligation import Obligation, Variable, relevant
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, VACUOUS
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Expr, Term
+from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.written import lt
 
 WIDE = 1 << 120
 """Stands for no bound where bits matter: symbols without bounds range over -2^120 .. 2^120 there."""
@@ -45,7 +46,7 @@ class Theorem:
         """A coordinate: 0 <= name < extent."""
         found = self.symbol(name, min=0, max=extent - 1 if isinstance(extent, int) else None)
         if not isinstance(extent, int):
-            self.given(terms.lt(found, extent))
+            self.given(lt(found, extent))
         return found
 
     def layout(self, rank: int, name: str = "L") -> TileLayout:
@@ -57,9 +58,14 @@ class Theorem:
         """A fact that holds: a term or text."""
         self.facts.append(terms.normal(as_term(fact, truth=True)))
 
+    def holds(self, fact: bool, label: str = "") -> None:
+        """Something that Python computed and that must be true."""
+        self.goals.append((label or f"goal {len(self.goals) + 1}", bool(fact)))
+
     def show(self, goal: object, label: str = "") -> None:
         """What is to be shown under all facts given, also those given later."""
-        self.goals.append((label or f"goal {len(self.goals) + 1}", terms.normal(as_term(goal, truth=True))))
+        term = terms.normal(as_term(goal, truth=True))
+        self.goals.append((label or f"goal {len(self.goals) + 1}", term))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,8 @@ def _shown(stated: Theorem, label: str, goal: Term, tiers: Tiers) -> Shown:
     started = time.perf_counter()
     outcome = tiers.decide(Obligation(tuple(stated.variables), terms.conj(*stated.facts), goal))
     status = UNPROVED if outcome.holds is None else PROVED if outcome.holds else REFUTED
-    values = {name: value for name, value in (outcome.witness or {}).items() if isinstance(goal, Expr) or name}
+    linked = terms.variables(terms.conj(goal, *relevant(terms.conj(*stated.facts), goal)[0]))
+    values = {name: value for name, value in (outcome.witness or {}).items() if name in linked}
     return Shown(
         label, status, outcome.reason or "structure", _ms(started), values, (outcome.reason or "") if outcome.holds is None else ""
     )
