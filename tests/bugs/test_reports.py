@@ -17,7 +17,7 @@ TOLD = {
     "A03": ("element A[0]", ("byte 4", "byte 0 or 16", "i = 0, the base of A at 4 mod 16"), "Say align=16 on A"),
     "A06": ("element SM[1]", ("byte 4", "byte 0 or 16", "idx = 1"), "Declare idx with multiple_of=4"),
     "A09": ("repeat 1, word 0: element A[1, 0]", ("byte 20", "byte 16 or 32", "lda = 5"), "Declare lda with multiple_of=4"),
-    "A10": ("atom axis word", ("extent 3", "the opcode moves 4"), "4 or 8 would be"),
+    "A10": ("atom axis word", ("extent 3", "the opcode moves 4"), "a region of shape [2, 4]"),
     "A11": ("repeat 0, word 0: element A[0, 0]", ("byte 8", "byte 0 or 16", "the base of A at 8 mod 16"), "Say align=16 on A"),
     "A15": (
         "element A[524288, 0]",
@@ -26,7 +26,7 @@ TOLD = {
     ),
     "A17": ("element A[2147483648]", ("the index 2147483648", "<= 2147483647 (int32)"), "say index_dtype int64"),
     "B02": ("element (1, 0) of SM", ("byte 130", "byte 128 or 132", "SM[1, 0]", "different 4-byte words"), "72 instead of 65 float16"),
-    "B13": ("atom axis word", ("extent 2", "the opcode moves 4"), "4 or 8 would be"),
+    "B13": ("atom axis word", ("extent 2", "the opcode moves 4"), "a region of shape [3, 4]"),
     "B15": ("element A[0, 64]", ("warp 1", "begin 64*warpid = 64", "end <= 64 on axis 1", "the last index is 63"), "with 64*warpid <= 63"),
 }
 """By document: the coordinate, the numbers on both sides, the repair; spaces and line breaks do not count."""

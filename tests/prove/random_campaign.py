@@ -106,7 +106,7 @@ def short(clause: str) -> str:
     return clause.removeprefix("src.").removeprefix("dst.")
 
 
-def points(verdict: Verdict) -> dict[str, object]:
+def points(verdict: Verdict) -> dict[str, Any]:
     """The point of each failing clause."""
     return {c.id: None if c.counterexample is None else where(c.counterexample, symbols=short(c.id) not in {"shape", "backing"}) for c in verdict.failing}
 
@@ -145,7 +145,7 @@ def against(answer: Answer, verdict: Verdict) -> list[str]:
     mine = points(verdict)
     for clause, point in answer.failures.items():
         first = where(point, symbols=short(clause) not in {"shape", "backing"})
-        if mine.get(clause) is not None and mine[clause] != first:
+        if mine.get(clause) is not None and mine[clause][bool(not first[0]) :] != first[bool(not first[0]) :]:
             found.append(f"evaluator: point of {clause}: {mine[clause]} and {first}")
     return found
 
@@ -381,6 +381,7 @@ def _judged_in_worker(item: tuple[str, Json]) -> tuple[str, Json, Sample]:
     if sample.problems:
         like = fails_like(sample.problems[0], lambda d: judged(d, alone=sample.problems[0].startswith("SMT")))
         document = reduced(document, like)
+        sample.problems += [f"reduced: {problem}" for problem in judged(document, alone=True).problems]
     return family, document, sample
 
 

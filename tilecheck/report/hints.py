@@ -81,16 +81,31 @@ def _opcode(call: Call, contract: Contract | None) -> str:
 
 
 def _shape(operand: Operand | None, call: Call, contract: Contract) -> str:
+    """The shape this operand would have: the group of the scope, the repeats of the operands that end right, one instruction."""
+    from tilecheck.scopes import group_axes
+
+    view = view_of(operand, call, contract)
     axes = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
-    view, atom = view_of(operand, call, contract), prod(axis.extent for axis in contract.atom)
     advice = f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and shared repeats"
-    extents = [extent for extent in view.shape if isinstance(extent, int)] if view is not None else []
-    if view is None or len(extents) != len(view.shape) or prod(extents) % atom == 0:
+    group = [axis.extent for axis in group_axes(call, contract.collective)]
+    if view is None or not all(isinstance(extent, int) for extent in group):
         return advice + "."
-    total = prod(extents)
-    low = total - total % atom
-    sizes = f"{low} or {low + atom}" if low else str(atom)
-    return f"{advice}: the {total} elements of {view.tensor.name} are no whole number of instructions ({atom} elements each): {sizes} would be."
+    wanted = [*group, *_repeats(view.shape, call, contract, len(group)), *contract.suffix]
+    text = f"For instance a region of shape {wanted} of {view.tensor.name}"
+    extents = [extent for extent in view.shape if isinstance(extent, int)]
+    atom = prod(contract.suffix)
+    if len(extents) != len(view.shape) or prod(extents) % atom == 0:
+        return f"{text}. {advice}."
+    return f"{text}: its {prod(extents)} elements now are no whole number of instructions ({atom} elements each). {advice}."
+
+
+def _repeats(shape: tuple[object, ...], call: Call, contract: Contract, front: int) -> list[int]:
+    """The repeat axes of an operand whose shape ends with the atom; without one, as many of the own as are there."""
+    back = len(contract.suffix)
+    shapes = [one.shape for one in (view_of(o, call, contract) for o in contract.operands) if one is not None]
+    right = [one for one in shapes if len(one) >= front + back and one[len(one) - back :] == contract.suffix]
+    chosen = right[0] if right else shape
+    return [extent for extent in chosen[front : max(front, len(chosen) - back)] if isinstance(extent, int)]
 
 
 def _aligned(clause: ClauseResult, operand: Operand | None, call: Call, contract: Contract) -> str | None:
