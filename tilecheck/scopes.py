@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilecheck.call import Call, Launch
+from tilecheck.call import COORDINATES, Call, Launch
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
@@ -85,9 +85,19 @@ def exists(launch: Launch) -> Term:
     return terms.lt(terms.add(terms.mul(LANES, var("warpid")), var("laneid")), launch.threads)
 
 
-def _defined(condition: Term) -> Term:
-    """The condition, false where it has no value (a divisor of 0)."""
-    return terms.conj(terms.definedness(condition), condition)
+def written(term: Term, launch: Launch) -> Term:
+    """The term over base variables and symbols, otherwise as written: divisions by zero are still there."""
+    return terms.replace(term, hardware_terms(launch))
+
+
+def _defined(condition: Term, launch: Launch) -> Term:
+    """The condition over base variables, false where it has no value (a divisor of 0)."""
+    return terms.conj(terms.definedness(written(condition, launch)), ground(condition, launch))
+
+
+def names_thread(term: Term) -> bool:
+    """Whether a term, as written, names a hardware coordinate."""
+    return bool(terms.variables(term) & COORDINATES)
 
 
 @lru_cache(maxsize=256)
@@ -99,14 +109,12 @@ def execution(call: Call) -> Execution:
     activity: list[Term] = []
     if launch.threads % LANES:
         activity.append(exists(launch))
-    for part in terms.conjuncts(_defined(ground(call.guard, launch))):
+    for part in terms.conjuncts(_defined(call.guard, launch)):
         own = terms.variables(part)
         (activity if own & THREAD or own & varying or ELECTED in own else facts).append(part)
     for assumption in call.assume:
-        for part in terms.conjuncts(_defined(ground(assumption, launch))):
-            own = terms.variables(part)
-            (activity if own & THREAD or ELECTED in own else facts).append(part)
-    return Execution(launch, terms.conj(*facts), terms.conj(*activity), _defined(ground(call.pred, launch)))
+        (activity if names_thread(assumption) else facts).append(_defined(assumption, launch))
+    return Execution(launch, terms.conj(*facts), terms.conj(*activity), _defined(call.pred, launch))
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,8 +89,11 @@ def model_of(call: Call) -> Model | None:
     return None if contract is None or isinstance(contract, BadSpelling) else Model(data(contract), call.to_json())
 
 
-def disagreements(call: Call, verdict: Verdict, points: int = POINTS) -> list[str] | None:
-    """Where the verdict and brute force differ; None where brute force has too many points (then see `partial`)."""
+def disagreements(call: Call, verdict: Verdict, points: int = POINTS, *, strict: bool = True) -> list[str] | None:
+    """Where the verdict and brute force differ; None where brute force has too many points (then see `partial`).
+
+    strict: the points of counterexamples name the same symbols; else symbols that have no say may be missing from either.
+    """
     model = model_of(call)
     if model is None:
         return []
@@ -104,10 +107,10 @@ def disagreements(call: Call, verdict: Verdict, points: int = POINTS) -> list[st
         found.append(f"failing {sorted(ours - OUTSIDE)}, the evaluator says {sorted(answer.failures)}")
     if verdict.status == answer.status == "proved" and {hazard.id for hazard in verdict.hazards} != answer.hazards:
         found.append(f"hazards {[hazard.id for hazard in verdict.hazards]}, the evaluator says {sorted(answer.hazards)}")
-    return found + wrong_points(verdict, answer.failures)
+    return found + wrong_points(verdict, answer.failures, strict=strict)
 
 
-def wrong_points(verdict: Verdict, failures: Mapping[str, Point]) -> list[str]:
+def wrong_points(verdict: Verdict, failures: Mapping[str, Point], *, strict: bool = True) -> list[str]:
     """Counterexamples that are not the evaluator's first failure."""
     found: list[str] = []
     for clause in verdict.failing:
@@ -115,8 +118,12 @@ def wrong_points(verdict: Verdict, failures: Mapping[str, Point]) -> list[str]:
         if first is None or example is None:
             continue
         symbols = not clause.id.endswith("shape")
-        if where(first, symbols=symbols) != where(example, symbols=symbols):
-            found.append(f"{clause.id} at {where(example)}, the evaluator first fails at {where(first)}")
+        ours, theirs = where(example, symbols=symbols), where(first, symbols=symbols)
+        if not strict:
+            common = ours[0].keys() & theirs[0].keys()
+            ours, theirs = (({name: one[0][name] for name in common}, *one[1:]) for one in (ours, theirs))
+        if ours != theirs:
+            found.append(f"{clause.id} at {ours}, the evaluator first fails at {theirs}")
     return found
 
 

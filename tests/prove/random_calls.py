@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -27,10 +27,19 @@ def threads(block: tuple[int, ...], cluster: tuple[int, ...]) -> list[Thread]:
     found: list[Thread] = []
     for cta, t in product(range(prod(cluster)), range(prod(block))):
         warp = t // 32
-        found.append({
-            "laneid": t % 32, "warpid": warp, "wid_in_wg": warp % 4, "wgid": warp // 4, "tid_in_wg": t % 128, "tx": t % block[0],
-            "cbx": cta % x, "cby": cta // x % y, "cbz": cta // x // y,
-        })
+        found.append(
+            {
+                "laneid": t % 32,
+                "warpid": warp,
+                "wid_in_wg": warp % 4,
+                "wgid": warp // 4,
+                "tid_in_wg": t % 128,
+                "tx": t % block[0],
+                "cbx": cta % x,
+                "cby": cta // x % y,
+                "cbz": cta // x // y,
+            }
+        )
     return found
 
 
@@ -38,8 +47,7 @@ def condition(rng: random.Random, names: list[str], depth: int = 0) -> str:
     """A condition over coordinates and symbols."""
     kind = rng.random()
     if depth < 2 and kind < 0.25:
-        joined = f" {rng.choice(('and', 'and', 'or'))} ".join(f"({condition(rng, names, depth + 1)})" for _ in range(2))
-        return joined
+        return f" {rng.choice(('and', 'and', 'or'))} ".join(f"({condition(rng, names, depth + 1)})" for _ in range(2))
     if depth < 2 and kind < 0.3:
         return f"not ({condition(rng, names, depth + 1)})"
     if kind < 0.34:
@@ -56,23 +64,45 @@ def number(rng: random.Random, names: list[str], most: int) -> str | int:
     """A start, mostly in 0..most."""
     if most == 0 or (rng.random() < 0.3 and not names):
         return rng.choice((0, 0, most))
-    name = rng.choice([*names, *names, *names, "warpid", "laneid", "tx", "cbx", "laneid // 32", "warpid % 2"] if names else ["warpid", "laneid", "cbx", "tx // 32", "warpid % 2"])
+    name = rng.choice(
+        [*names, *names, *names, "warpid", "laneid", "tx", "cbx", "laneid // 32", "warpid % 2"]
+        if names
+        else ["warpid", "laneid", "cbx", "tx // 32", "warpid % 2"]
+    )
     size = most + 1
-    return rng.choice((
-        name, f"{name} % {size}", f"min(max({name}, 0), {most})", f"{name} // 2", f"tmod({name}, {size})", f"{most} - {name}", f"select({name} < {size}, {name}, 0)",
-        f"({name} + 1) % {size}", f"tdiv({name}, 2)", f"({name} ^ 1) % {size}", f"{name} & {most}", f"max({name}, 0) >> 1",
-    ))
+    return rng.choice(
+        (
+            name,
+            f"{name} % {size}",
+            f"min(max({name}, 0), {most})",
+            f"{name} // 2",
+            f"tmod({name}, {size})",
+            f"{most} - {name}",
+            f"select({name} < {size}, {name}, 0)",
+            f"({name} + 1) % {size}",
+            f"tdiv({name}, 2)",
+            f"({name} ^ 1) % {size}",
+            f"{name} & {most}",
+            f"max({name}, 0) >> 1",
+        )
+    )
 
 
 def progression(values: list[int]) -> tuple[int, int] | None:
     """(first, step) of an arithmetic progression."""
     step = values[1] - values[0] if len(values) > 1 else 1
-    return (values[0], step) if all(b - a == step for a, b in zip(values, values[1:], strict=False)) else None
+    return (values[0], step) if all(b - a == step for a, b in pairwise(values)) else None
 
 
 def active(guard: str, assume: list[str], values: dict[str, int], everyone: list[Thread], rng: random.Random) -> list[Thread]:
     chosen = rng.randrange(32)
-    scope = {"tmod": lambda a, b: a - b * int(a / b), "tdiv": lambda a, b: int(a / b), "select": lambda c, a, b: a if c else b, "min": min, "max": max}
+    scope = {
+        "tmod": lambda a, b: a - b * int(a / b),
+        "tdiv": lambda a, b: int(a / b),
+        "select": lambda c, a, b: a if c else b,
+        "min": min,
+        "max": max,
+    }
 
     def holds(text: str, thread: Thread) -> bool:
         return bool(eval(text, {"__builtins__": {}}, {**scope, **values, **thread, "elected": thread["laneid"] == chosen, "true": True}))
@@ -85,7 +115,12 @@ def group_axes(scope: str, members: list[Thread], cluster: tuple[int, ...], *, c
     if scope == "thread":
         return []
     first = members[0]
-    same = {"warp": ("cbx", "cby", "cbz", "warpid"), "warpgroup": ("cbx", "cby", "cbz", "wgid"), "cta": ("cbx", "cby", "cbz"), "cluster": ()}[scope]
+    same = {
+        "warp": ("cbx", "cby", "cbz", "warpid"),
+        "warpgroup": ("cbx", "cby", "cbz", "wgid"),
+        "cta": ("cbx", "cby", "cbz"),
+        "cluster": (),
+    }[scope]
     own = [t for t in members if all(t[name] == first[name] for name in same)]
     names = [name for name, _ in zip(("cbx", "cby", "cbz"), trimmed(cluster), strict=False)][::-1] if scope == "cluster" else []
     names += ["warpid"] if scope != "warp" else []
@@ -126,7 +161,9 @@ def damaged(text: str, rng: random.Random) -> str:
     if choice == 3:
         return text.replace("1@", f"{rng.choice((0, 2, -1))}@", 1)
     if choice == 4:
-        return text + rng.choice((" + R[2:1@warpid]", " + R[2:16@laneid]", " + R[2:64]", " + R[32:1@laneid]", " + R[(2,2):(1@cbx,1@warpid)]"))
+        return text + rng.choice(
+            (" + R[2:1@warpid]", " + R[2:16@laneid]", " + R[2:64]", " + R[32:1@laneid]", " + R[(2,2):(1@cbx,1@warpid)]")
+        )
     return text.replace("@cbx", "@cby")
 
 
@@ -154,8 +191,15 @@ def random_call(rng: random.Random) -> Document:
     collective = rng.random() < 0.3 and scope != "thread"
     block = rng.choice(BLOCKS[scope])
     cluster = rng.choice(CLUSTERS) if scope == "cluster" or rng.random() < 0.15 else None
-    symbols = [symbol(name, *rng.choice(((0, 3), (-2, 5), (1, 2), (0, 7))), rng.choice(LEVELS) if rng.random() < 0.4 else "grid", rng.choice((1, 1, 1, 2)))
-               for name in ("n", "v")[: rng.choice((0, 1, 1, 2))]]
+    symbols = [
+        symbol(
+            name,
+            *rng.choice(((0, 3), (-2, 5), (1, 2), (0, 7))),
+            rng.choice(LEVELS) if rng.random() < 0.4 else "grid",
+            rng.choice((1, 1, 1, 2)),
+        )
+        for name in ("n", "v")[: rng.choice((0, 1, 1, 2))]
+    ]
     names = [s["name"] for s in symbols]
     everyone = threads(block, cluster or (1,))
     for _ in range(50):
@@ -189,7 +233,9 @@ def random_call(rng: random.Random) -> Document:
     target = registers(shape, own)
     source = random_memory(rng, group, repeat, atom, names, space, collective=collective)
     parameters: dict[str, Any] = {"pred": condition(rng, names)} if rng.random() < 0.2 else {}
-    document = call(opcode, [target, source] if load else [source, target], scope, block, cluster, symbols=symbols, assume=assume, parameters=parameters)
+    document = call(
+        opcode, [target, source] if load else [source, target], scope, block, cluster, symbols=symbols, assume=assume, parameters=parameters
+    )
     if guard != "true":
         document["guard"] = guard
     if rng.random() < 0.15:
@@ -197,7 +243,9 @@ def random_call(rng: random.Random) -> Document:
     return document
 
 
-def random_memory(rng: random.Random, group: list[int], repeat: list[int], atom: list[int], names: list[str], space: str, *, collective: bool) -> Document:
+def random_memory(
+    rng: random.Random, group: list[int], repeat: list[int], atom: list[int], names: list[str], space: str, *, collective: bool
+) -> Document:
     words = atom[-1]
     rows = [*group, *repeat, *atom[:-1]]
     stages = rng.choice((1, 1, 2, 4, 8)) if names or rng.random() < 0.4 else 1
@@ -212,9 +260,15 @@ def random_memory(rng: random.Random, group: list[int], repeat: list[int], atom:
     if rng.random() < 0.1:
         text += rng.choice((" + 4", " + 1", " - 4", " + 1@cbx", " + 1@laneid", " + R[2:8]"))
     if rng.random() < 0.2:
-        text = rng.choice(("Swizzle(2,2,2) o ", "Swizzle(2,1,3) o ", "Swizzle(0,2,2) o ", "Swizzle(2,2,3,outer) o ", "Swizzle(1,1,1) o ")) + text
+        text = (
+            rng.choice(("Swizzle(2,2,2) o ", "Swizzle(2,1,3) o ", "Swizzle(0,2,2) o ", "Swizzle(2,2,3,outer) o ", "Swizzle(1,1,1) o "))
+            + text
+        )
     begin = number(rng, names, stages - 1) if stages > 1 else 0
-    view: list[Document] = [{"op": "slice", "begin": [begin, *(0 for _ in shape[1:])], "extent": [1, *(None for _ in shape[1:])]}, {"op": "reshape", "shape": shape[1:]}]
+    view: list[Document] = [
+        {"op": "slice", "begin": [begin, *(0 for _ in shape[1:])], "extent": [1, *(None for _ in shape[1:])]},
+        {"op": "reshape", "shape": shape[1:]},
+    ]
     more: dict[str, Any] = {}
     if rng.random() < 0.15:
         more["base"] = {"mod": rng.choice((16, 32, 12)), "is": rng.choice((0, 4, 8))}

@@ -122,6 +122,7 @@ def test_every_verdict_follows_its_schema():
 
 def test_a_verdict_does_not_depend_on_what_was_checked_before():
     """The same call in reverse order, read afresh, gives the same answer up to times."""
+
     def plain(document):
         return {**document, "clauses": [{**clause, "ms": 0} for clause in document["clauses"]]}
 

@@ -33,7 +33,9 @@ def test_a_case_keeps_its_status_and_its_failing_clauses(name):
             wrong.append(f"{case_id}: {type(error).__name__}: {error}: {json.dumps(document)}")
             continue
         if (after.status, failing(after)) != (before.status, failing(before)):
-            wrong.append(f"{case_id}: {before.status} {sorted(failing(before))} -> {after.status} {sorted(failing(after))}: {json.dumps(document)}")
+            wrong.append(
+                f"{case_id}: {before.status} {sorted(failing(before))} -> {after.status} {sorted(failing(after))}: {json.dumps(document)}"
+            )
         elif before.status == "proved" and {h.id for h in after.hazards} != {h.id for h in before.hazards}:
             wrong.append(f"{case_id}: hazards {before.hazards} -> {after.hazards}: {json.dumps(document)}")
     assert not wrong, f"seed {SEED}, {len(wrong)} of {applied}:\n" + "\n".join(wrong)

@@ -37,6 +37,7 @@ BY_OWN_CASES: dict[str, tuple[str, Mutant]] = {}
 
 def mutant(sentence: str, *, by: str = "", own: str = "") -> Callable[[Mutant], Mutant]:
     """A mutant, and the case that notices it: one of the files, or one of our own."""
+
     def note(function: Mutant) -> Mutant:
         assert sentence not in {*BY_FILES, *BY_OWN_CASES}
         (BY_OWN_CASES if own else BY_FILES)[sentence] = (own or by, function)
@@ -62,8 +63,12 @@ def change_contracts(patch: Patch, change: Callable[[Contract], Contract]) -> No
 
 
 def change_memory(patch: Patch, change: Callable[[Memory], Memory]) -> None:
-    change_contracts(patch, lambda contract: dataclasses.replace(
-        contract, operands=tuple(change(o) if isinstance(o, Memory) else o for o in contract.operands)))
+    change_contracts(
+        patch,
+        lambda contract: dataclasses.replace(
+            contract, operands=tuple(change(o) if isinstance(o, Memory) else o for o in contract.operands)
+        ),
+    )
 
 
 def change_alignment(patch: Patch, change: Callable[[Memory], int]) -> None:
@@ -80,21 +85,32 @@ def change_grammars(patch: Patch, change: Callable[[Grammar], Grammar], spelling
             if entry is None:
                 return None
             qualifiers = change(entry.grammar).read(spelling(opcode))
-            known[opcode] = qualifiers if isinstance(qualifiers, BadSpelling) else dataclasses.replace(
-                entry.contract(qualifiers), arch=change(entry.grammar).arch_floor(qualifiers))
+            known[opcode] = (
+                qualifiers
+                if isinstance(qualifiers, BadSpelling)
+                else dataclasses.replace(entry.contract(qualifiers), arch=change(entry.grammar).arch_floor(qualifiers))
+            )
         return known[opcode]
 
     patch.setattr(checking, "find_contract", find)
 
 
 def change_slot(patch: Patch, name: str, **changes: Any) -> None:
-    change_grammars(patch, lambda grammar: dataclasses.replace(
-        grammar, slots=tuple(dataclasses.replace(s, **changes) if s.name == name else s for s in grammar.slots)))
+    change_grammars(
+        patch,
+        lambda grammar: dataclasses.replace(
+            grammar, slots=tuple(dataclasses.replace(s, **changes) if s.name == name else s for s in grammar.slots)
+        ),
+    )
 
 
 def add_value(patch: Patch, name: str, value: str) -> None:
-    change_grammars(patch, lambda grammar: dataclasses.replace(
-        grammar, slots=tuple(dataclasses.replace(s, values=(*s.values, value)) if s.name == name else s for s in grammar.slots)))
+    change_grammars(
+        patch,
+        lambda grammar: dataclasses.replace(
+            grammar, slots=tuple(dataclasses.replace(s, values=(*s.values, value)) if s.name == name else s for s in grammar.slots)
+        ),
+    )
 
 
 def change_obligations(patch: Patch, builder: str, ending: str, change: Callable[[Obligation], Obligation]) -> None:
@@ -115,6 +131,7 @@ def silence(patch: Patch, builder: str, ending: str) -> None:
 
 def only_at(patch: Patch, builder: str, ending: str, chosen: Callable[[str], bool]) -> None:
     """The goal is looked at where the chosen variables are 0."""
+
     def first(obligation: Obligation) -> Obligation:
         values = {v.name: 0 for v in obligation.variables if chosen(v.name)}
         return dataclasses.replace(obligation, goal=terms.substitute(obligation.goal, values))
@@ -124,6 +141,7 @@ def only_at(patch: Patch, builder: str, ending: str, chosen: Callable[[str], boo
 
 def change_bounds(patch: Patch, goal: Callable[[Term, Term, Term], Term]) -> None:
     """The goal of each slice, of (begin, end, limit)."""
+
     def built(own: problem.Problem, side: problem.Side, repeats: tuple[int, ...]) -> Iterator[clauses.Clause]:
         name = f"{side.spec.name}.bounds"
         yield clauses.Clause(name, "", clauses.NOTHING)
@@ -138,6 +156,7 @@ def change_bounds(patch: Patch, goal: Callable[[Term, Term, Term], Term]) -> Non
 
 def change_calls(change: Callable[[Call], Call]) -> Callable[[Patch], None]:
     """The prover reads a changed call (the evaluator, which replays, too)."""
+
     def apply(patch: Patch) -> None:
         original = checking.prepare
         patch.setattr(checking, "prepare", lambda call, contract: original(change(call), contract))
@@ -252,8 +271,12 @@ def _(patch):
 @mutant("an empty qualifier is skipped, and the shape with it", by="fuzz-matrix-2-36")
 def _(patch):
     change_grammars(
-        patch, lambda grammar: dataclasses.replace(grammar, slots=tuple(dataclasses.replace(s, required=s.required and s.name != "shape") for s in grammar.slots)),
-        lambda opcode: opcode.replace("..", "."))
+        patch,
+        lambda grammar: dataclasses.replace(
+            grammar, slots=tuple(dataclasses.replace(s, required=s.required and s.name != "shape") for s in grammar.slots)
+        ),
+        lambda opcode: opcode.replace("..", "."),
+    )
 
 
 @mutant("a space need not be written", by="ld-generic-space")
@@ -352,7 +375,7 @@ def _(patch):
 
 @mutant("group extents count every warp and lane", by="ld-cta-guard")
 def _(patch):
-    patch.setattr(scopes, "_static_members", lambda run, name, values, move: [True] * values)
+    patch.setattr(scopes, "_static_members", lambda _run, _name, values, _move: [True] * values)
 
 
 @mutant("group coordinates are not counted from the first active one", by="ld-cta-guard")
@@ -379,8 +402,9 @@ def _(patch):
 
 @mutant("varying symbols are taken as uniform", own="a guard that each thread decides")
 def _(patch):
-    change_calls(lambda call: dataclasses.replace(
-        call, symbols=tuple(type(s)(s.name, s.min, s.max, s.multiple_of, "grid") for s in call.symbols)))(patch)
+    change_calls(
+        lambda call: dataclasses.replace(call, symbols=tuple(type(s)(s.name, s.min, s.max, s.multiple_of, "grid") for s in call.symbols))
+    )(patch)
 
 
 @mutant("coordinates that no axis covers need not be 0", by="fuzz-ldst-2-78")
@@ -408,18 +432,25 @@ def _(patch):
 
 @mutant("a negative start is ignored", by="ld-loop-neg")
 def _(patch):
-    change_bounds(patch, lambda begin, end, limit: terms.le(end, limit))
+    change_bounds(patch, lambda _, end, limit: terms.le(end, limit))
 
 
 @mutant("the end of a region is ignored", by="ld-sym-tensor-over")
 def _(patch):
-    change_bounds(patch, lambda begin, end, limit: terms.conj(terms.le(0, begin), terms.lt(begin, limit)))
+    change_bounds(patch, lambda begin, _, limit: terms.conj(terms.le(0, begin), terms.lt(begin, limit)))
 
 
 @mutant("index.range looks at final results only", by="ld-runtime-wrap32")
 def _(patch):
-    patch.setattr(clauses, "in_range", lambda term, low, high, ranges: (
-        terms.conj(terms.le(low, terms.normal(term)), terms.le(terms.normal(term), high)) if not isinstance(term, int) else low <= term <= high))
+    patch.setattr(
+        clauses,
+        "in_range",
+        lambda term, low, high, _: (
+            terms.conj(terms.le(low, terms.normal(term)), terms.le(terms.normal(term), high))
+            if not isinstance(term, int)
+            else low <= term <= high
+        ),
+    )
 
 
 @mutant("index.range takes every index as 64 bits wide", own="an intermediate result that wraps")
@@ -450,7 +481,11 @@ def _(patch):
 @mutant("the largest value of a symbol is left out", by="ld-loop-oob")
 def _(patch):
     original = problem._symbol_variable
-    patch.setattr(problem, "_symbol_variable", lambda *args: dataclasses.replace(found := original(*args), high=None if found.high is None else found.high - 1))
+    patch.setattr(
+        problem,
+        "_symbol_variable",
+        lambda *args: dataclasses.replace(found := original(*args), high=None if found.high is None else found.high - 1),
+    )
 
 
 @mutant("the multiple of a symbol is ignored", own="a multiple")

@@ -61,7 +61,13 @@ def test_calls_that_differ_in_the_facts_of_a_symbol_are_different_calls():
 
 
 def test_the_order_of_checks_does_not_matter_where_calls_differ_in_how_a_symbol_varies():
-    assert [check(guarded(varies)).status for varies in ("grid", "warp", "grid", "thread", "cta")] == ["proved", "refuted", "proved", "refuted", "proved"]
+    assert [check(guarded(varies)).status for varies in ("grid", "warp", "grid", "thread", "cta")] == [
+        "proved",
+        "refuted",
+        "proved",
+        "refuted",
+        "proved",
+    ]
 
 
 def test_the_order_of_checks_does_not_matter_where_calls_differ_in_the_range_of_a_symbol():
@@ -70,15 +76,21 @@ def test_the_order_of_checks_does_not_matter_where_calls_differ_in_the_range_of_
     assert [check(found).status for found in reversed(calls)] == ["proved", "refuted", "proved", "refuted"]
 
 
-@pytest.mark.parametrize(("size", "floor"), [(4, "sm_75"), (65_536, "sm_75"), (65_537, "sm_80"), (101_377, "sm_80"), (166_912, "sm_80"), (166_913, "sm_90"), (232_448, "sm_90")])
+@pytest.mark.parametrize(
+    ("size", "floor"),
+    [(4, "sm_75"), (65_536, "sm_75"), (65_537, "sm_80"), (101_377, "sm_80"), (166_912, "sm_80"), (166_913, "sm_90"), (232_448, "sm_90")],
+)
 def test_a_large_shared_allocation_raises_the_floor(size, floor):
     verdict = check(read_call(shared(size)))
     assert (verdict.status, verdict.arch_floor) == ("proved", floor)
 
 
 def test_the_floor_is_that_of_the_opcode_where_the_allocation_needs_less():
-    document = call("stmatrix.sync.aligned.m8n8.x1.shared.b16", [
-        memory([1, 8, 4], space="shared", size_bytes=66_000), registers([1, 8, 4], "S[(1,8,4):(1,4@laneid,1@laneid)]")], "warp")
+    document = call(
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16",
+        [memory([1, 8, 4], space="shared", size_bytes=66_000), registers([1, 8, 4], "S[(1,8,4):(1,4@laneid,1@laneid)]")],
+        "warp",
+    )
     assert check(read_call(document)).arch_floor == "sm_90"
 
 
@@ -92,9 +104,14 @@ def test_a_refused_dtype_view_names_the_first_coordinate_that_splits_a_word():
     assert "6 mod 4 = 2" in clause.counterexample.actual
 
 
-@pytest.mark.parametrize("step", [
-    {"op": "reshape", "shape": [5]}, {"op": "reshape", "shape": [2, 3]}, {"op": "rearrange", "pattern": "(a b) -> a b", "sizes": {"a": 3}},
-])
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"op": "reshape", "shape": [5]},
+        {"op": "reshape", "shape": [2, 3]},
+        {"op": "rearrange", "pattern": "(a b) -> a b", "sizes": {"a": 3}},
+    ],
+)
 def test_sizes_that_do_not_multiply_out_are_wrong_input(step):
     with pytest.raises(InputError):
         read_call(call("ld.global.b32", [registers([4, 1]), memory([4], view=[step])]))
@@ -139,8 +156,11 @@ def test_the_elected_lane_is_the_least_that_fails():
 
 
 def test_a_row_of_a_collective_is_reported_at_the_lane_that_provides_it():
-    document = call("ldmatrix.sync.aligned.m8n8.x2.shared.b16", [
-        registers([2, 8, 4], "S[(2,8,4):(1,4@laneid,1@laneid)]"), memory([2, 8, 4], "S[(2,8,4):(34,4,1)]", space="shared")], "warp")
+    document = call(
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16",
+        [registers([2, 8, 4], "S[(2,8,4):(1,4@laneid,1@laneid)]"), memory([2, 8, 4], "S[(2,8,4):(34,4,1)]", space="shared")],
+        "warp",
+    )
     (clause,) = check(read_call(document)).failing
     assert clause.counterexample is not None
     assert (clause.id, clause.counterexample.lane, clause.counterexample.atom) == ("src.aligned", 8, (1, 0, 0))

@@ -24,7 +24,6 @@ from tilecheck.layout.view import View
 from tilecheck.scopes import group_kinds, hardware_terms
 from tilecheck.spec import Contract, find_contract
 from tilecheck.spec.limits import shared_limit
-from tilecheck.symbolic import parse
 from tilecheck.symbolic.bounds import all_bounds
 from tilecheck.symbolic.terms import Expr, replace
 
@@ -58,9 +57,15 @@ def alone(document: Document, operand: Document) -> bool:
     return operand.get("tensor") is None or sum(one.get("tensor") == operand["tensor"] for one in views(document)) == 1
 
 
-def rebuilt(layout: Layout, *, shard: list[Iter] | None = None, replica: list[Iter] | None = None, offset: Mapping[str, Any] | None = None) -> str:
+def rebuilt(
+    layout: Layout, *, shard: list[Iter] | None = None, replica: list[Iter] | None = None, offset: Mapping[str, Any] | None = None
+) -> str:
     tile = base_tile(layout)
-    made = TileLayout(tile.shard if shard is None else shard, tile.replica if replica is None else replica, dict(tile.offset) if offset is None else offset)
+    made = TileLayout(
+        tile.shard if shard is None else shard,
+        tile.replica if replica is None else replica,
+        dict(tile.offset) if offset is None else offset,
+    )
     return str(with_tile(layout, made))
 
 
@@ -74,10 +79,19 @@ def append(operand: Document, *steps: Document) -> None:
 
 def expressions(document: Document) -> Iterator[tuple[Any, Any]]:
     """(container, key) of every text that is an expression."""
-    places: list[tuple[Any, Any]] = [(document, "guard"), (document.get("parameters") or {}, "pred"), (document.get("parameters") or {}, "cache_policy")]
+    places: list[tuple[Any, Any]] = [
+        (document, "guard"),
+        (document.get("parameters") or {}, "pred"),
+        (document.get("parameters") or {}, "cache_policy"),
+    ]
     places += [(document.get("assume") or [], k) for k in range(len(document.get("assume") or []))]
     for operand in document["operands"]:
-        places += [(operand, "layout"), (operand, "value"), (operand, "size_bytes"), *((operand.get("shape", []), k) for k in range(len(operand.get("shape", []))))]
+        places += [
+            (operand, "layout"),
+            (operand, "value"),
+            (operand, "size_bytes"),
+            *((operand.get("shape", []), k) for k in range(len(operand.get("shape", [])))),
+        ]
         for step in operand.get("view") or []:
             for field in ("begin", "shape"):
                 places += [(step.get(field, []), k) for k in range(len(step.get(field, [])))]
@@ -123,7 +137,10 @@ def symbols_renamed(document: Document, rng: random.Random) -> Document | None:
     """Names mean nothing; the order of declaration stays."""
     if not document["symbols"]:
         return None
-    new = {s["name"]: f"{rng.choice(('zeta', 'x', '_q', 'Tile', 'warpid_'))}{k}_{rng.randint(0, 99)}" for k, s in enumerate(document["symbols"])}
+    new = {
+        s["name"]: f"{rng.choice(('zeta', 'x', '_q', 'Tile', 'warpid_'))}{k}_{rng.randint(0, 99)}"
+        for k, s in enumerate(document["symbols"])
+    }
     for declared in document["symbols"]:
         declared["name"] = new[declared["name"]]
     words = re.compile(r"\b(" + "|".join(map(re.escape, new)) + r")\b")
@@ -211,7 +228,14 @@ class _Guard(ast.NodeTransformer):
         return ast.UnaryOp(ast.Not(), ast.BoolOp(other, [ast.UnaryOp(ast.Not(), part) for part in parts]))
 
 
-TRUE_EVERYWHERE = ("0 <= laneid", "not (laneid > 31)", "warpid >= 0 and tx >= 0", "laneid // 32 == 0", "(wid_in_wg < 4 or laneid < 0)", "cbx >= 0")
+TRUE_EVERYWHERE = (
+    "0 <= laneid",
+    "not (laneid > 31)",
+    "warpid >= 0 and tx >= 0",
+    "laneid // 32 == 0",
+    "(wid_in_wg < 4 or laneid < 0)",
+    "cbx >= 0",
+)
 
 
 @transformation
@@ -227,7 +251,9 @@ def guard_rewritten(document: Document, rng: random.Random) -> Document | None:
         document["guard"] = f"not (not ({text}))"
         return document
     rewritten = ast.unparse(ast.fix_missing_locations(_Guard(rng).visit(ast.parse(text, mode="eval").body)))
-    document["guard"] = rng.choice((rewritten, f"({rewritten}) and ({rewritten})", f"{rng.choice(TRUE_EVERYWHERE)} and ({rewritten})", f"not (not ({rewritten}))"))
+    document["guard"] = rng.choice(
+        (rewritten, f"({rewritten}) and ({rewritten})", f"{rng.choice(TRUE_EVERYWHERE)} and ({rewritten})", f"not (not ({rewritten}))")
+    )
     return document
 
 
@@ -245,7 +271,12 @@ def nothing_wraps(call: Call, index_dtype: str) -> bool:
     low, high = INDEX_DTYPES[index_dtype]
     if any(s.min is None or s.max is None or s.min < low or s.max > high for s in call.symbols):
         return False
-    ranges = {s.name: (s.min or 0, s.max or 0) for s in call.symbols} | {"@cta": (0, 15), "warpid": (0, 31), "laneid": (0, 31), "@elected": (0, 31)}
+    ranges = {s.name: (s.min or 0, s.max or 0) for s in call.symbols} | {
+        "@cta": (0, 15),
+        "warpid": (0, 31),
+        "laneid": (0, 31),
+        "@elected": (0, 31),
+    }
     for operand in call.operands:
         if not isinstance(operand, View):
             return False
@@ -330,7 +361,11 @@ def start_shifted_by_periods(document: Document, rng: random.Random) -> Document
     operand["layout"] = rebuilt(layout, shard=[Iter(2, more * 8 // bits), *base_tile(layout).shard])
     shape = list(operand["shape"])
     operand["shape"] = [2, *shape]
-    prepend(operand, {"op": "slice", "begin": [1, *(0 for _ in shape)], "extent": [1, *(None for _ in shape)]}, {"op": "reshape", "shape": shape})
+    prepend(
+        operand,
+        {"op": "slice", "begin": [1, *(0 for _ in shape)], "extent": [1, *(None for _ in shape)]},
+        {"op": "reshape", "shape": shape},
+    )
     if operand.get("size_bytes") is not None:
         operand["size_bytes"] += more
     return document
@@ -389,7 +424,10 @@ def factors_split(document: Document, rng: random.Random) -> Document | None:
     for operand in views(document):
         layout = parse_layout(operand["layout"])
         tile = base_tile(layout)
-        shard, replica = ([piece for one in group for piece in (_split(one, rng) if rng.random() < 0.7 else [one])] for group in (tile.shard, tile.replica))
+        shard, replica = (
+            [piece for one in group for piece in (_split(one, rng) if rng.random() < 0.7 else [one])]
+            for group in (tile.shard, tile.replica)
+        )
         changed |= (len(shard), len(replica)) != (len(tile.shard), len(tile.replica))
         operand["layout"] = rebuilt(layout, shard=shard, replica=replica)
     return document if changed else None
@@ -404,7 +442,11 @@ def factors_joined(document: Document, rng: random.Random) -> Document | None:
         shard: list[Iter] = []
         for one in base_tile(layout).shard:
             last = shard[-1] if shard else None
-            fits = last is not None and last.axis == one.axis and all(isinstance(n, int) for n in (last.extent, last.stride, one.extent, one.stride))
+            fits = (
+                last is not None
+                and last.axis == one.axis
+                and all(isinstance(n, int) for n in (last.extent, last.stride, one.extent, one.stride))
+            )
             if last is not None and fits and last.stride == one.extent * one.stride and last.extent > 1 and one.extent > 1:  # type: ignore[operator]
                 shard[-1] = Iter(last.extent * one.extent, one.stride, one.axis)  # type: ignore[operator]
                 changed = True
@@ -417,7 +459,12 @@ def factors_joined(document: Document, rng: random.Random) -> Document | None:
 @transformation
 def axes_split_and_reshaped_back(document: Document, rng: random.Random) -> Document | None:
     """An axis of the tensor is declared as two and joined by a reshape."""
-    eligible = [(operand, k) for operand in views(document) for k, e in enumerate(operand["shape"]) if static(operand) and any(e % d == 0 for d in range(2, e))]
+    eligible = [
+        (operand, k)
+        for operand in views(document)
+        for k, e in enumerate(operand["shape"])
+        if static(operand) and any(e % d == 0 for d in range(2, e))
+    ]
     if not eligible:
         return None
     operand, k = rng.choice(eligible)
@@ -466,6 +513,7 @@ def unit_axes_added(document: Document, rng: random.Random) -> Document | None:
 @transformation
 def layouts_printed_otherwise(document: Document, rng: random.Random) -> Document | None:
     """Spaces, other spellings of numbers, a zero offset."""
+
     def number(match: re.Match[str]) -> str:
         value = int(match[0])
         return rng.choice((match[0], match[0], hex(value), f"({value}+0)", f"1*{value}"))
@@ -500,14 +548,23 @@ def ownership_spelt_otherwise(document: Document, rng: random.Random) -> Documen
         used = {one.axis for one in tile.shard} | {name for name, _ in tile.offset}
         begins = [b for step in operand.get("view") or [] for b in step.get("begin", ())]
         low, high = limits(layout, "laneid")
-        if tile.replica or not used & {"laneid", "warpid"} or used & {"tx", "tid_in_wg", "wid_in_wg", "wgid"} or any(isinstance(b, str) for b in begins):
+        if (
+            tile.replica
+            or not used & {"laneid", "warpid"}
+            or used & {"tx", "tid_in_wg", "wid_in_wg", "wgid"}
+            or any(isinstance(b, str) for b in begins)
+        ):
             continue
         if not 0 <= low <= high <= 31 or any(isinstance(b, int) and b < 0 for b in begins):  # type: ignore[operator]
             continue
         if call.scope in {"warp", "warpgroup"} and call.launch.warps > 1 and not {"laneid", "warpid"} <= used:
             continue  # the other coordinate need not be 0 there
         names = [{"laneid": (1, "tx"), "warpid": (32, "tx")}]
-        names += [{"laneid": (1, "tid_in_wg"), "warpid": (32, "tid_in_wg")}, {"laneid": (1, "laneid"), "warpid": (1, "wid_in_wg")}] if small else []
+        names += (
+            [{"laneid": (1, "tid_in_wg"), "warpid": (32, "tid_in_wg")}, {"laneid": (1, "laneid"), "warpid": (1, "wid_in_wg")}]
+            if small
+            else []
+        )
         axes = rng.choice(names)
         shard = [Iter(one.extent, axes[one.axis][0] * one.stride, axes[one.axis][1]) if one.axis in axes else one for one in tile.shard]  # type: ignore[operator]
         offset: dict[str, int] = {}

@@ -74,7 +74,7 @@ class Axis:
 
     @property
     def extent(self) -> int:
-        return prod(digit.extent for digit in self.digits)
+        return prod(digit.extent for digit in self.digits) if len(self.digits) > 1 else self.digits[0].extent
 
     @property
     def inner(self) -> int:
@@ -557,8 +557,8 @@ def opcode_of(draft: Draft) -> str:
     return ".".join(part for part in parts if part)
 
 
-def legal(s: Source, family: str) -> Draft:
-    """A draft that breaks no clause, as far as the generator knows."""
+def spelled(s: Source, family: str) -> Draft:
+    """A draft with a spelling and nothing else."""
     if family == "memory":
         load, spelling, bits, vec = memory_spelling(s)
         draft = Draft(family, load, spelling, bits, (vec,), vec, "thread", [1], None)
@@ -568,6 +568,12 @@ def legal(s: Source, family: str) -> Draft:
         load, num = s.chance(50), s.pick(1, 2, 4)
         spelling = {"num": f"x{num}", "trans": s.pick("", "trans"), "space": s.pick("shared", "shared::cta")}
         draft = Draft(family, load, spelling, 32, (num, 8, 4), 4, "warp", [32], None)
+    return draft
+
+
+def legal(s: Source, family: str) -> Draft:
+    """A draft that breaks no clause, as far as the generator knows."""
+    draft = spelled(s, family)
     who(s, draft)
     busy = len(draft.launch.threads) * (draft.atoms[0] if draft.collective else prod(draft.atoms))
     draft.repeats = s.pick((), (2,), (3,), (1,), (2, 2), (4,)) if busy <= 256 else s.pick((), (2,), (1,))
@@ -634,13 +640,13 @@ def undo_split(s: Source, operand: Operand) -> None:
 def undo_merge(s: Source, operand: Operand) -> None:
     """Before it, one axis was two."""
     spots = [(k, d) for k, axis in enumerate(operand.axes) if not axis.sliced() and len(operand.axes) < 8
-             for d in (2, 3, 4) if axis.digits[0].extent % d == 0 and axis.digits[0].extent > d]
+             for d in (2, 3, 4) if isinstance(axis.digits[0].extent, int) and isinstance(axis.digits[0].stride, int) and axis.digits[0].extent % d == 0 and axis.digits[0].extent > d]
     if not spots:
         return
     k, inner = s.pick(*spots)
     axis = operand.axes[k]
     head, rest = axis.digits[0], axis.digits[1:]
-    stride = head.stride if isinstance(head.stride, int) else 0
+    stride = int(head.stride)
     new = [Axis([Digit(head.extent // inner, stride * inner, head.axis)]), Axis([Digit(inner, stride, head.axis), *rest])]
     shape = shape_of(operand)
     operand.axes[k : k + 1] = new
@@ -764,17 +770,17 @@ UNDO = (undo_permute, undo_split, undo_narrower, undo_merge, undo_wider, undo_cr
 def render(s: Source, operand: Operand) -> Json:
     """The operand's document."""
     flawed(s, operand)
-    late = s.chance(60)
-    if late:
+    first = any(isinstance(axis.room, str) for axis in operand.axes)  # a symbolic extent: the slice comes first of all steps
+    if not first and s.chance(60):
         undo_slice(s, operand)
     for _ in range(s.pick(0, 1, 2, 3)):
-        s.pick(*UNDO)(s, operand)
-        if s.chance(40):
+        s.pick(*(u for u in UNDO if not (first and u is undo_crop)))(s, operand)
+        if not first and s.chance(40):
             undo_slice(s, operand)
         if s.chance(70):
             undo_broadcast(s, operand)
     undo_slice(s, operand)
-    if operand.space != "register" and s.chance(25):
+    if operand.space != "register" and not first and s.chance(25):
         undo_narrower(s, operand)
     document: Json = {"name": operand.name, "space": operand.space, "dtype": operand.dtype, "shape": shape_of(operand), "layout": layout_text(s, operand)}
     for key, value in (("align", operand.align), ("base", operand.base), ("size_bytes", operand.size)):
@@ -795,7 +801,7 @@ def span_bytes(document: Json) -> int:
 def layout_text(s: Source, operand: Operand) -> str:
     digits = [Digit(d.extent, d.stride, d.axis) for d in operand.digits()]
     if len(digits) > 1 and s.chance(20):
-        digits = [d for d in digits if d.extent > 1] or digits[:1]
+        digits = [d for d in digits if d.extent != 1] or digits[:1]
     spots = [k for k, d in enumerate(digits) if d.extent in {4, 8, 32, 6} and isinstance(d.stride, int)]
     if spots and s.chance(15):
         k = s.pick(*spots)
@@ -1147,3 +1153,170 @@ def made(rng: random.Random, family: str) -> Json:
 def calls(family: str) -> st.SearchStrategy[Json]:
     """Call documents of a family."""
     return st.randoms(use_true_random=True).map(lambda rng: made(rng, family))
+
+
+# --- unbounded symbols -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A start over symbols without bounds: the start and its largest value, the facts that bound it, and ranges to clamp the symbols to."""
+
+    start: str
+    high: int
+    ranges: dict[str, tuple[int, int]]
+    facts: tuple[str, ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
+
+
+def openings(s: Source, name: str, other: str) -> Opening:
+    """A start that stays between 0 and `high`."""
+    ring, top, wide = s.pick(4, 2, 3, 5, 8, 7), s.pick(3, 1, 2, 6), {name: (-9, 11)}
+    both = {name: (-3, 6), other: (-2, 5)}
+    return s.pick(
+        Opening(f"{name} % {ring}", ring - 1, wide),
+        Opening(f"({name} // 3) % {ring}", ring - 1, wide),
+        Opening(f"({name} + {other}) % {ring}", ring - 1, both, (f"{name} <= 1000", f"{other} < 77", f"{name} > -1000", f"{other} > -5000")),
+        Opening(f"{name} & {s.pick(3, 7, 1)}", 7, wide),
+        Opening(f"({name} ^ 5) & 7", 7, wide),
+        Opening(f"({name} >> 2) & 3", 3, wide),
+        Opening(f"({name} >> 1) % {ring}", ring - 1, wide),
+        Opening(f"min(max({name}, 0), {top})", top, wide),
+        Opening(f"select({name} < 0, 0, min({name}, {top}))", top, wide),
+        Opening(f"max(min({name}, {top}), 0)", top, wide),
+        Opening(f"tmod({name}, 4) + 3", 6, wide),
+        Opening(f"{name} - {ring} * ({name} // {ring})", ring - 1, wide),
+        Opening(f"{name}", top, wide, (f"{name} >= 0", f"{name} <= {top}")),
+        Opening(f"{name}", top, wide, (f"0 <= {name} and {name} < {top + 1}",)),
+        Opening(f"{name} + 4", 4 + top, wide, (f"not ({name} < -4)", f"{name} <= {top}")),
+        Opening(f"{name} // 4", top, {name: (-5, 30)}, (f"{name} >= 0", f"{name} < {4 * top + 4}")),
+        Opening(f"{name} // 4 + 2", 2 + top, {name: (-13, 20)}, (f"{name} >= -8", f"{name} <= {4 * top + 1}")),
+        Opening(f"{name} // 6", top, {name: (-6, 40)}, (f"{name} >= 0", f"{name} <= {6 * top + 3}"), ((name, 3),)),
+        Opening(f"{name} - {other}", top, both, (f"{name} >= {other}", f"{name} - {other} <= {top}")),
+        Opening(f"min({name}, {other})", top, both, (f"{name} >= 0 and {other} >= 0", f"{other} <= {top}")),
+        Opening(f"(-{name}) // 2", 3, wide, (f"{name} <= 0", f"{name} >= -6")),
+        Opening(f"(-{name}) % {ring}", ring - 1, wide),
+        Opening(f"{name} * {other}", 6, both, (f"0 <= {name} and {name} <= 3", f"{other} >= 0", f"{other} <= 2")),
+        Opening(f"{name} % {other}", ring - 1, both, (f"{other} >= 1", f"{other} <= {ring}")),
+        Opening(f"{name} // {other}", top, both, (f"{other} >= 1", f"{name} >= 0", f"{name} <= {top}")),
+        Opening(f"tdiv({name}, 2) + 1", 1 + top, wide, (f"{name} > -4", f"{name} < {2 * top + 2}")),
+        Opening(f"({name} + warpid) % {ring}", ring - 1, wide, (f"{name} < 9223372036854775800",)),
+        Opening(f"({name} % 4) ^ {s.pick(1, 3)}", 3, wide),
+        Opening(f"({name} % 2) * 2 + ({name} // 2) % 2", 3, wide),
+        Opening(f"select({name} > {other}, {name} - {other}, 0) % {ring}", ring - 1, both, (f"{name} < 50", f"{other} > -50")),
+    )
+
+
+def open_draft(s: Source, family: str) -> tuple[Draft, dict[str, tuple[int, int]]]:
+    """A draft whose starts, shape and strides depend on symbols without bounds, and ranges to clamp them to."""
+    draft = spelled(s, family)
+    who(s, draft)
+    busy = len(draft.launch.threads) * (draft.atoms[0] if draft.collective else prod(draft.atoms))
+    draft.repeats = s.pick((), (2,), (3,)) if busy <= 128 else ()
+    if s.chance(15):
+        predicate(s, draft, [])
+    register_operand(s, draft)
+    memory_operand(s, draft, [])
+    memory, ranges = draft.memory, dict[str, tuple[int, int]]()
+    for axis in memory.axes:
+        axis.begin, axis.room = 0, None
+    if draft.collective or memory.space != "global" or s.chance(60):
+        chosen = [s.pick(memory.axes[-1], memory.axes[-1], *memory.axes)]
+        for axis, names in zip(chosen, (("i", "j"),), strict=True):
+            _opened(s, draft, axis, openings(s, *names), ranges)
+    else:
+        _symbolic(s, draft, ranges)
+    if s.chance(15):
+        name = next(iter(ranges))
+        draft.parameters["pred"] = s.pick(f"{name} > -2", f"{name} % 2 == 0", f"{name} < 1000")
+    return draft, ranges
+
+
+def _opened(s: Source, draft: Draft, axis: Axis, opening: Opening, ranges: dict[str, tuple[int, int]]) -> None:
+    unit = draft.unit if axis is draft.memory.axes[-1] else 1
+    axis.begin, axis.room = times(opening.start, unit), axis.extent + unit * (opening.high + s.pick(0, 0, 1))
+    for other in draft.memory.axes[:-1]:
+        if axis is draft.memory.axes[-1] and other.digits[0].axis == "m" and s.chance(70):
+            other.digits[0].stride = int(other.digits[0].stride) + int(axis.room) - axis.extent if int(other.digits[0].stride) > 0 else other.digits[0].stride
+    draft.memory.offset.pop("m", None) if draft.memory.base is None else None
+    for other in draft.memory.axes:
+        if isinstance(other.digits[0].stride, int) and other.digits[0].stride < 0:
+            other.digits[0].stride = -other.digits[0].stride
+    for name, clamp in opening.ranges.items():
+        ranges[name] = clamp
+        draft.symbols.append({"name": name})
+        if s.chance(15):
+            draft.symbols[-1]["varies"] = s.pick("warp", "cta", "cluster", *(() if draft.collective else ("thread",)))
+    for name, step in opening.steps:
+        next(d for d in draft.symbols if d["name"] == name)["multiple_of"] = step
+    for fact in opening.facts:
+        varying = any(d.get("varies", "grid") not in {"grid", "cluster"} for d in draft.symbols)
+        (draft.assume if varying or s.chance(60) else draft.guard).append(fact)
+
+
+def _symbolic(s: Source, draft: Draft, ranges: dict[str, tuple[int, int]]) -> None:
+    """A global tensor with a symbolic row length, or a symbolic stride."""
+    memory, unit = draft.memory, draft.unit
+    memory.offset, memory.swizzles, memory.base, memory.align, memory.spare = {}, [], None, 2 * draft.align_bytes, None
+    row, others = memory.axes[-1], memory.axes[:-1]
+    for k, axis in enumerate(others):
+        axis.digits[0] = Digit(axis.extent, unit * (k + 1), "m")
+    if s.chance(60):
+        begin, facts = s.pick((f"{unit} * i", ("i >= 0", f"i < n // {unit}")), (f"{unit} * i", (f"0 <= i and {unit} * i + {unit} <= n", "i < 4611686018427387904")),
+                              (f"n - {unit}", (f"n >= {unit}", f"n % {unit} == 0")), (f"min({unit} * max(i, 0), n - {unit})", (f"n % {unit} == 0", f"n >= {unit}", "i < 1000")))
+        row.begin, row.room = begin, "n"  # type: ignore[assignment]
+        names = ["n", *(["i"] if "i" in begin else [])]
+        ranges |= {"n": (-1, 4 * unit + 1)} | ({"i": (-2, 6)} if "i" in begin else {})
+        draft.assume += facts
+        if others and s.chance(50):
+            others[0].digits[0].stride = s.pick("n", f"{unit} * n", f"n // {unit} * {unit}", f"n + {unit}")
+            if f"n % {unit} == 0" not in draft.assume and s.chance(70):
+                draft.assume.append(f"n % {unit} == 0")
+    else:
+        names = ["ld"]
+        axis = s.pick(*others) if others else row
+        axis.digits[0].stride = s.pick("ld", f"{unit} * ld", "ld + 0", f"ld // {unit} * {unit}", f"(ld + {unit - 1}) // {unit} * {unit}") if axis is not row else "ld"
+        ranges["ld"] = (-unit, 6 * unit)
+        if axis is row:
+            draft.assume.append("ld == 1")
+        draft.assume += s.pick(("ld >= 0",), (f"ld >= {unit}", f"ld % {unit} == 0"), (f"ld > 0 and ld % {unit} == 0",), ("ld >= 0", f"ld % {2 * unit} == 0"), (f"ld % {unit} == 0",))
+    draft.symbols += [{"name": name} for name in names]
+
+
+def break_open(s: Source, draft: Draft) -> None:
+    """A start, a fact or an alignment that no longer suffices."""
+    memory = draft.memory
+    cut = [axis for axis in memory.axes if axis.sliced()]
+    kind = s.pick("room", "begin", "fact", "low", "align", "factor")
+    axis = s.pick(*(cut or memory.axes))
+    if kind == "room" and isinstance(axis.room, int):
+        axis.room = max(1, axis.room - s.pick(1, draft.unit))
+    elif kind == "begin" and cut:
+        axis.begin = f"{axis.begin} + {s.pick(1, draft.unit)}"
+    elif kind == "low" and cut:
+        axis.begin = f"{axis.begin} - {s.pick(1, draft.unit)}"
+    elif kind == "fact" and (draft.assume or draft.guard):
+        facts = draft.assume or draft.guard
+        facts.pop(s.number(0, len(facts) - 1))
+    elif kind == "factor" and draft.unit > 1 and cut:
+        axis.begin = str(axis.begin).replace(f"{draft.unit} * ", f"{draft.unit // 2} * ")
+    else:
+        memory.align = s.pick(draft.align_bytes // 2, 1) or 1
+
+
+def opened(rng: random.Random, family: str) -> tuple[Json, Json]:
+    s = Source(rng)
+    draft, ranges = open_draft(s, family)
+    broken = s.chance(45)
+    if broken:
+        break_open(s, draft)
+    if s.chance(15):
+        draft.index_dtype = s.pick("int32", "int32", "uint32")
+    whole = document(s, draft) | {"id": "open, broken" if broken else "open"}
+    used = {d["name"] for d in draft.symbols}
+    return whole, {name: [max(0, low) if draft.index_dtype == "uint32" else low, high] for name, (low, high) in ranges.items() if name in used}
+
+
+def open_calls(family: str) -> st.SearchStrategy[tuple[Json, Json]]:
+    """Call documents with unbounded symbols, each with small ranges for them."""
+    return st.randoms(use_true_random=True).map(lambda rng: opened(rng, family))

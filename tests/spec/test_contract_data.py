@@ -16,14 +16,28 @@ from tilecheck.spec import Contract, Memory, Register, built_in_families, contra
 ROOT = Path(__file__).parent.parent.parent
 MATRICES = [
     f"{kind}matrix.sync.aligned.m8n8.{num}{trans}{space}.b16"
-    for kind in ("ld", "st") for num in ("x1", "x2", "x4") for trans in ("", ".trans") for space in ("", ".shared", ".shared::cta")
+    for kind in ("ld", "st")
+    for num in ("x1", "x2", "x4")
+    for trans in ("", ".trans")
+    for space in ("", ".shared", ".shared::cta")
 ]
 COPIES = [
     f"{opcode}.{space}{vector}.b{bits}"
-    for opcode in ("ld", "st") for space in ("global", "shared", "local", "shared::cluster") for bits in (8, 16, 32, 64) for vector in ("", ".v2", ".v4")
+    for opcode in ("ld", "st")
+    for space in ("global", "shared", "local", "shared::cluster")
+    for bits in (8, 16, 32, 64)
+    for vector in ("", ".v2", ".v4")
     if vector != ".v4" or bits < 64
 ]
-OTHERS = ["ld.global.v8.b32", "st.global.v4.b64", "ld.global.b128", "ld.global.L2::cache_hint.v4.b32", "ld.acquire.gpu.global.u32", "ld.const.f64", "ld.b32"]
+OTHERS = [
+    "ld.global.v8.b32",
+    "st.global.v4.b64",
+    "ld.global.b128",
+    "ld.global.L2::cache_hint.v4.b32",
+    "ld.acquire.gpu.global.u32",
+    "ld.const.f64",
+    "ld.b32",
+]
 OPCODES = [*MATRICES, *COPIES, *OTHERS]
 
 
@@ -56,10 +70,22 @@ def test_the_evaluator_reads_the_json_as_it_reads_the_data(opcode):
     register = {"name": "R", "space": "register", "dtype": f"uint{bits}" if bits <= 64 else "bits128", "shape": shape, "layout": layout}
     memory = next(o for o in found.operands if isinstance(o, Memory))
     strides = [str(4 * 8 * 4), "4", "1"] if matrix else ["1"]
-    source = register | {"name": "A", "space": memory.space.split("::")[0] or "global", "layout": f"S[({','.join(map(str, shape))}):({','.join(strides)})]", "align": 32}
+    source = register | {
+        "name": "A",
+        "space": memory.space.split("::")[0] or "global",
+        "layout": f"S[({','.join(map(str, shape))}):({','.join(strides)})]",
+        "align": 32,
+    }
     operands = [source if isinstance(o, Memory) else register for o in found.operands]
-    call = {"schema": "tilecheck/call@1", "opcode": opcode, "scope": "warp" if matrix else "thread", "launch": {"block": [32]}, "operands": operands, "symbols": [],
-            "parameters": {"cache_policy": 0} if "cache_hint" in opcode else {}}
+    call = {
+        "schema": "tilecheck/call@1",
+        "opcode": opcode,
+        "scope": "warp" if matrix else "thread",
+        "launch": {"block": [32]},
+        "operands": operands,
+        "symbols": [],
+        "parameters": {"cache_policy": 0} if "cache_hint" in opcode else {},
+    }
     first, second = (Model(form, call).check() for form in (data(found), json.loads(json.dumps(data(found)))))
     assert first == second
     if matrix and ".shared" in opcode:
@@ -122,7 +148,15 @@ def test_the_hash_of_a_contract_is_the_same_in_every_process():
     code = "import json, sys\nfrom tilecheck.spec import contract_hash, find_contract\nprint(json.dumps([contract_hash(find_contract(o)) for o in json.load(sys.stdin)]))"
     ours = [contract_hash(contract(opcode)) for opcode in OPCODES]
     for seed in ("0", "1234"):
-        done = subprocess.run([sys.executable, "-c", code], input=json.dumps(OPCODES), capture_output=True, text=True, check=True, cwd=ROOT, env={"PYTHONHASHSEED": seed, "PATH": ""})
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(OPCODES),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+        )
         assert json.loads(done.stdout) == ours
 
 

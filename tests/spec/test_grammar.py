@@ -61,10 +61,21 @@ def about_operands(row: Row) -> bool:
     wanted = re.search(r"\.[vx](\d+)(?=\.|$)", row.opcode)
     if listed and len(listed) != int(wanted[1] if wanted else 1):
         return True
-    registers = [name for name in listed or re.findall(r"\b[a-z]+\d+\b", re.sub(r"\[[^\]]*\]", "", row.operands)) if re.fullmatch(r"[a-z]+\d+", name)]
-    bits = 32 if row.family.endswith("matrix") else int(re.search(r"\.[busf](\d+)$", row.opcode)[1]) if re.search(r"\.[busf](\d+)$", row.opcode) else None
-    return bits is not None and any(WIDTHS.get(re.sub(r"\d", "", name), bits) < max(bits, 16) or (row.family.endswith("matrix") and WIDTHS.get(re.sub(r"\d", "", name)) != 32)
-                                    for name in registers)
+    registers = [
+        name for name in listed or re.findall(r"\b[a-z]+\d+\b", re.sub(r"\[[^\]]*\]", "", row.operands)) if re.fullmatch(r"[a-z]+\d+", name)
+    ]
+    bits = (
+        32
+        if row.family.endswith("matrix")
+        else int(re.search(r"\.[busf](\d+)$", row.opcode)[1])
+        if re.search(r"\.[busf](\d+)$", row.opcode)
+        else None
+    )
+    return bits is not None and any(
+        WIDTHS.get(re.sub(r"\d", "", name), bits) < max(bits, 16)
+        or (row.family.endswith("matrix") and WIDTHS.get(re.sub(r"\d", "", name)) != 32)
+        for name in registers
+    )
 
 
 ROWS = rows()
@@ -79,7 +90,12 @@ def read(opcode: str) -> Contract | BadSpelling:
 
 
 def test_the_table_has_as_many_rows_as_we_think():
-    assert {family: sum(row.family == family for row in LEGAL) for family in FAMILIES} == {"ld": 121, "st": 75, "ldmatrix": 18, "stmatrix": 18}
+    assert {family: sum(row.family == family for row in LEGAL) for family in FAMILIES} == {
+        "ld": 121,
+        "st": 75,
+        "ldmatrix": 18,
+        "stmatrix": 18,
+    }
     assert sum(row.expect == "illegal" for row in ROWS) == len(ILLEGAL) + 15
 
 
@@ -184,11 +200,18 @@ def test_the_qualifier_at_fault_is_named(opcode):
     assert found.qualifier == AT_FAULT[opcode]
 
 
-@pytest.mark.parametrize(("opcode", "suggestion"), [
-    ("ld.global.v3.b32", "ld.global.v2.b32"), ("ld.b32.global", "ld.global.b32"), ("ldmatrix.sync.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
-    ("ld.global.f16", "ld.global.b16"), ("st.global.ca.b32", "st.global.b32"), ("ld.relaxed.global.b32", "ld.relaxed.gpu.global.b32"),
-    ("ldmatrix.sync.aligned.m8n8.x4.shared.trans.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
-])
+@pytest.mark.parametrize(
+    ("opcode", "suggestion"),
+    [
+        ("ld.global.v3.b32", "ld.global.v2.b32"),
+        ("ld.b32.global", "ld.global.b32"),
+        ("ldmatrix.sync.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
+        ("ld.global.f16", "ld.global.b16"),
+        ("st.global.ca.b32", "st.global.b32"),
+        ("ld.relaxed.global.b32", "ld.relaxed.gpu.global.b32"),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.trans.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
+    ],
+)
 def test_the_nearest_legal_spelling_is_suggested(opcode, suggestion):
     found = read(opcode)
     assert isinstance(found, BadSpelling)
@@ -252,16 +275,36 @@ def test_a_mnemonic_nobody_knows_has_no_contract():
     assert find_contract("") is None
 
 
-@pytest.mark.parametrize(("arch", "floor", "has"), [
-    ("sm_90", "sm_75", True), ("sm_75", "sm_75", True), ("sm_70", "sm_75", False), ("sm_100", "sm_90", True), ("sm_120", "sm_100", True), ("sm_90a", "sm_90", True),
-    ("sm_90", "sm_90a", False), ("sm_90a", "sm_90a", True), ("sm_100a", "sm_90a", False), ("sm_100", "sm_90a", False), ("sm_103a", "sm_100a", False),
-    ("sm_100f", "sm_100f", True), ("sm_100a", "sm_100f", True), ("sm_103a", "sm_100f", True), ("sm_103f", "sm_100f", True), ("sm_103", "sm_100f", False),
-    ("sm_100", "sm_100f", False), ("sm_120a", "sm_100f", False), ("sm_110f", "sm_100f", False), ("sm_100f", "sm_103f", False), ("sm_100f", "sm_100a", False),
-])
+@pytest.mark.parametrize(
+    ("arch", "floor", "has"),
+    [
+        ("sm_90", "sm_75", True),
+        ("sm_75", "sm_75", True),
+        ("sm_70", "sm_75", False),
+        ("sm_100", "sm_90", True),
+        ("sm_120", "sm_100", True),
+        ("sm_90a", "sm_90", True),
+        ("sm_90", "sm_90a", False),
+        ("sm_90a", "sm_90a", True),
+        ("sm_100a", "sm_90a", False),
+        ("sm_100", "sm_90a", False),
+        ("sm_103a", "sm_100a", False),
+        ("sm_100f", "sm_100f", True),
+        ("sm_100a", "sm_100f", True),
+        ("sm_103a", "sm_100f", True),
+        ("sm_103f", "sm_100f", True),
+        ("sm_103", "sm_100f", False),
+        ("sm_100", "sm_100f", False),
+        ("sm_120a", "sm_100f", False),
+        ("sm_110f", "sm_100f", False),
+        ("sm_100f", "sm_103f", False),
+        ("sm_100f", "sm_100a", False),
+    ],
+)
 def test_an_architecture_has_the_forms_of_its_floor(arch, floor, has):
     assert arch_has(arch, floor) is has
 
 
 def test_architectures_are_ordered_by_number_then_by_kind():
     order = ["sm_75", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a", "sm_103", "sm_120"]
-    assert sorted(reversed(order), key=arch_rank) == order
+    assert sorted(order[::-1], key=arch_rank) == order

@@ -47,12 +47,17 @@ def plugin(monkeypatch) -> Iterator[list[str]]:
 
 
 def pair(align: int = 8, opcode: str = "toy.global.b32", layout: str = "S[2:1]"):
-    return read_call({
-        "schema": "tilecheck/call@1", "opcode": opcode, "scope": "thread", "operands": [
-            {"name": "R", "space": "register", "dtype": "float32", "shape": [2], "layout": "S[2:1]"},
-            {"name": "A", "space": "global", "dtype": "float32", "shape": [2], "layout": layout, "align": align},
-        ],
-    })
+    return read_call(
+        {
+            "schema": "tilecheck/call@1",
+            "opcode": opcode,
+            "scope": "thread",
+            "operands": [
+                {"name": "R", "space": "register", "dtype": "float32", "shape": [2], "layout": "S[2:1]"},
+                {"name": "A", "space": "global", "dtype": "float32", "shape": [2], "layout": layout, "align": align},
+            ],
+        }
+    )
 
 
 def test_the_plugin_declares_one_entry_point_of_our_group():
@@ -129,6 +134,7 @@ def test_entry_points_are_asked_in_the_order_of_their_names(monkeypatch, plugin)
             loaded.append(self.name)
             return declared()[0].load()
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: [Point("b"), Point("a")])
+    points = [Point("b"), Point("a")]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: points)
     assert find_contract("frob.b32") is None
     assert loaded == ["a", "b"]

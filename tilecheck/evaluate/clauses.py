@@ -279,7 +279,7 @@ def index_range(site: Site) -> Observation | None:
         if not site.fixed.in_range:
             indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
             site.fixed.in_range = True
-        if site.operand.register or bounds(site) is not None:  # offsets of elements outside their axes mean nothing
+        if site.operand.register or outside(site):  # offsets of elements outside their axes mean nothing
             return None
         bits = (0, site.operand.view.bits - 1)
         ends = [site.fixed.linear(site.fixed.source(site.coordinate, bit)[0]) for bit in bits]
@@ -322,13 +322,18 @@ def conditions_range(scene: Scene, thread: Thread | None) -> Observation | None:
 
 def bounds(site: Site) -> Observation | None:
     """Every slice is inside its axis, and the element is not below the base."""
+    for axis, expected, actual in outside(site):
+        return site.fail(expected, actual, f"leaves axis {axis}")
+    address = site.fixed.address(site.coordinate)
+    return None if address >= 0 else site.fail("byte 0 or later", place(address), "lies below the base")
+
+
+def outside(site: Site) -> list[tuple[int, str, str]]:
+    """The slices of the view that leave their axis, as the thread sees it."""
     fixed = site.fixed
     if fixed.outside is None:
         fixed.outside = slices(site.operand, fixed, site.scene.environment(site.thread))
-    for axis, expected, actual in fixed.outside:
-        return site.fail(expected, actual, f"leaves axis {axis}")
-    address = fixed.address(site.coordinate)
-    return None if address >= 0 else site.fail("byte 0 or later", place(address), "lies below the base")
+    return fixed.outside
 
 
 def slices(operand: Operand, fixed: FixedView, environment: Mapping[str, int]) -> list[tuple[int, str, str]]:

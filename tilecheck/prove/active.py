@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
-from tilecheck.prove.problem import Problem, copied, copied_variables, fixed
+from tilecheck.prove.problem import Problem, copied, copied_variables, fixed, tied
 from tilecheck.scopes import CTA, LANES, hardware_terms
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
@@ -73,6 +73,8 @@ def hull_obligation(problem: Problem, activity: Term) -> Obligation:
         variables.extend(copied_variables(problem, suffix, ALL_LEVELS))
         premise.append(copied(problem, terms.conj(problem.facts, activity), suffix, ALL_LEVELS))
         premise.extend(terms.eq(copied(problem, term, suffix, ALL_LEVELS), term) for term in link)
+    outside = frozenset(level for level in ALL_LEVELS if LEVEL[level] <= SCOPE_LEVEL[scope])  # one value for the whole instance
+    premise.append(tied(problem, ("", *(f"@{k}" for k in range(1, len(links[scope]) + 1))), outside))
     return Obligation(tuple(variables), terms.conj(*premise), activity)
 
 
@@ -228,7 +230,7 @@ def uniform_obligation(problem: Problem, term: Term) -> Obligation:
         else terms.disj(terms.conj(there, term), terms.conj(terms.negate(there), terms.negate(term)))
     )
     variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, suffix, lane))
-    return Obligation(variables, terms.conj(problem.active, other, *same), goal)
+    return Obligation(variables, terms.conj(problem.active, other, *same, tied(problem, ("", suffix), lane)), goal)
 
 
 def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:

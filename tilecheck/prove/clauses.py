@@ -15,7 +15,7 @@ from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_terms, repeat_variables
 from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.verdict import Counterexample
-from tilecheck.scopes import LANES, THREAD, ground, hardware_terms
+from tilecheck.scopes import LANES, hardware_terms, names_thread, written
 from tilecheck.spec.contract import Contract, Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
 from tilecheck.symbolic import terms
@@ -188,7 +188,7 @@ def _retype(problem: Problem, side: Side, check: RetypeCheck) -> Obligation:
         other = check.axes_of(coords, j)
         goals.extend(terms.eq(other.get(name, 0), axes.get(name, 0)) for name in {*axes, *other})
     goal = terms.conj(*goals)
-    threads = problem.thread_variables() if terms.variables(terms.conj(goal, side.defined)) & {*THREAD, ELECTED} else ()
+    threads = problem.thread_variables() if any(names_thread(term) for term in side.view.terms()) else ()
     return Obligation(
         (*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, side.defined, *within), goal
     )
@@ -498,8 +498,8 @@ def divisors(problem: Problem) -> Iterator[Clause]:
     """Divisors and shift amounts of the assumptions, the guard and pred."""
     statement = "every divisor of assumptions, guard and pred is positive, every shift amount at least 0"
     call = problem.call
-    facts = [f for f in (ground(a, call.launch) for a in call.assume) if not terms.variables(f) & {*THREAD, ELECTED}]
-    conditions = [c for c in (ground(call.guard, call.launch), *(ground(a, call.launch) for a in call.assume)) if c not in facts]
+    facts = [written(a, call.launch) for a in call.assume if not names_thread(a)]
+    conditions = [written(c, call.launch) for c in (call.guard, *(a for a in call.assume if names_thread(a)))]
     possible = [terms.disj(terms.negate(terms.definedness(fact)), fact) for fact in facts]
     variables = (*problem.symbols, *problem.thread_variables())
     for index, fact in enumerate(facts):
@@ -511,7 +511,7 @@ def divisors(problem: Problem) -> Iterator[Clause]:
         goal = terms.definedness(condition)
         if goal is not True:
             yield Clause("index.range", statement, Obligation(variables, terms.conj(problem.run.exists, *facts), goal), point="warp")
-    goal = terms.definedness(problem.run.pred)
+    goal = terms.definedness(written(call.pred, call.launch))
     if goal is not True:
         yield Clause("index.range", statement, Obligation(variables, problem.active, goal), point="warp")
 

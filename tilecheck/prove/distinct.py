@@ -33,9 +33,12 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
     outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
-    parts, rest = relevant(terms.conj(problem.active, side.defined), terms.eq(slot, 0))
+    active = terms.conj(problem.active, side.defined)
+    if lane is not None:
+        slot, active = terms.substitute(slot, {"laneid": lane}), terms.substitute(active, {"laneid": lane})
+    parts, rest = relevant(active, terms.eq(slot, 0))
     used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
-    pair = _pair(problem, [*outer, *inner], inner, slot, lane)
+    pair = _pair(active, [*outer, *inner], inner, slot, lane)
     grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, MAX_POINTS)
     if isinstance(grid, str):
         found = tiers.solved(pair, grid)
@@ -59,14 +62,14 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     return Outcome(holds=True, points=grid.points), pair
 
 
-def _pair(problem: Problem, variables: list[Variable], inner: list[Variable], slot: Term, lane: Term | None) -> Obligation:
+def _pair(active: Term, variables: list[Variable], inner: list[Variable], slot: Term, lane: Term | None) -> Obligation:
     """Two different elements of one thread have different slots."""
     rename = {v.name: var(f"{v.name}@1") for v in inner}
     different = terms.disj(*(terms.ne(var(v.name), rename[v.name]) for v in inner))
     together = True if lane is None else terms.eq(terms.substitute(lane, rename), lane)
     others = tuple(replace(v, name=f"{v.name}@1") for v in inner)
     return Obligation(
-        (*variables, *others), terms.conj(problem.active, different, together), terms.ne(terms.substitute(slot, rename), slot)
+        (*variables, *others), terms.conj(active, different, together), terms.ne(terms.substitute(slot, rename), slot)
     )
 
 

@@ -12,7 +12,7 @@ from tilecheck.layout.tile import base_tile
 from tilecheck.layout.trace import Trace, trace
 from tilecheck.layout.view import Tensor, View
 from tilecheck.prove.obligation import Variable
-from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution, ground, group_axes
+from tilecheck.scopes import CTA, THREAD, Execution, written, GroupAxis, execution, ground, group_axes
 from tilecheck.spec.contract import Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
@@ -86,9 +86,9 @@ class Problem:
     @property
     def elects(self) -> bool:
         """Whether `elected` occurs anywhere."""
-        names = terms.variables(terms.conj(self.run.activity, self.run.pred, self.facts))
-        begins = (begin for side in self.sides for check in side.trace.slices for begin in (check.begin,))
-        return ELECTED in names or any(ELECTED in terms.variables(b) for b in begins)
+        call = self.call
+        written_terms = (call.guard, *call.assume, call.pred, *(term for side in self.sides for term in side.view.terms()))
+        return any(ELECTED in terms.variables(term) for term in written_terms)
 
     def group_coordinates(self) -> tuple[Term, ...]:
         """The group coordinates of the executing thread."""
@@ -106,7 +106,8 @@ def prepare(call: Call, contract: Contract) -> Problem:
         grounded = operand.map_terms(lambda t: ground(t, call.launch) if isinstance(t, Expr) else t)
         name = operand.tensor.name
         again = sum(side.name == name for side in sides)
-        defined = terms.conj(*(terms.definedness(term) for term in dict.fromkeys(grounded.terms()) if isinstance(term, Expr)))
+        own = dict.fromkeys(term for term in operand.terms() if isinstance(term, Expr))
+        defined = terms.conj(*(terms.definedness(written(term, call.launch)) for term in own))
         sides.append(Side(spec, operand, trace(grounded, ranges), name, f"{name}#{again + 1}" if again else name, defined))
     facts = terms.conj(run.facts, *(implied_facts(call, side.tensor) for side in sides))
     groups = group_axes(call, contract.collective)
@@ -135,6 +136,23 @@ def copied_variables(problem: Problem, suffix: str, levels: frozenset[str]) -> t
     names = {s.name for s in problem.call.symbols if s.varies in levels}
     threads = [replace(v, name=f"{v.name}{suffix}", role="atom") for v in problem.thread_variables() if v.name in THREAD]
     return (*(replace(v, name=f"{v.name}{suffix}", role="atom") for v in problem.symbols if v.name in names), *threads)
+
+
+INSTANCE = {"cta": (CTA,), "warp": (CTA, "warpid"), "thread": (CTA, "warpid", "laneid")}
+"""The thread coordinates that fix the value of a symbol that varies at each level."""
+
+
+def tied(problem: Problem, suffixes: tuple[str, ...], levels: frozenset[str]) -> Term:
+    """Copies of a varying symbol are equal wherever two of the threads ("" is the original) are in one instance of its level."""
+    parts: list[Term] = []
+    for symbol in problem.call.symbols:
+        if symbol.varies not in levels:
+            continue
+        for k, first in enumerate(suffixes):
+            for second in suffixes[k + 1 :]:
+                apart = (terms.ne(var(f"{c}{first}"), var(f"{c}{second}")) for c in INSTANCE[symbol.varies])
+                parts.append(terms.disj(terms.eq(var(f"{symbol.name}{first}"), var(f"{symbol.name}{second}")), *apart))
+    return terms.conj(*parts)
 
 
 def _symbol_variable(call: Call, name: str, low: int | None, high: int | None, step: int) -> Variable:

@@ -24,6 +24,10 @@ from tilecheck.symbolic.terms import Expr, Term, entries, var
 if TYPE_CHECKING:
     import z3
 
+SHIFTS = 160
+"""Shifts by more bits than this move every index out of its type."""
+WIDEST_PRODUCT = 48
+"""Products of two variables are bit-blasted up to this width only: integers do them better."""
 BIT_OPS = frozenset({"^", "&", "|"})
 _local = threading.local()
 
@@ -206,6 +210,8 @@ class Integers(Encoding):
     def _divided(self, op: str, a: Term, b: Term) -> z3.ArithRef:
         import z3
 
+        if op in {"<<", ">>"} and isinstance(b, Expr):
+            return self._shifted(op, a, b)
         if op in {"<<", ">>"}:
             if not isinstance(b, int) or not 0 <= b <= terms.MAX_SHIFT:
                 raise Unsupported(f"a shift by {b}")
@@ -224,6 +230,18 @@ class Integers(Encoding):
             return self.digit(a, b)[0 if op == "//" else 1]
         left, right = self.integer(a), self.integer(b)  # z3 floors for positive divisors; index.range asks that they are
         return left / right if op == "//" else left % right
+
+    def _shifted(self, op: str, a: Term, b: Expr) -> z3.ArithRef:
+        """A shift by an amount that is no constant: by each amount up to SHIFTS; beyond, all that matters is the sign."""
+        import z3
+
+        huge = terms.mul(1 << SHIFTS, a) if op == "<<" else terms.select(terms.lt(a, 0), -1, 0)
+        result = self.integer(huge)
+        low, high = self.bounds(b)
+        for amount in range(min(high, SHIFTS), max(low, 0) - 1, -1):
+            there = terms.mul(1 << amount, a) if op == "<<" else terms.floordiv(a, 1 << amount)
+            result = z3.If(self.truth(terms.eq(b, amount)), self.integer(there), result)
+        return result
 
     def digit(self, term: Term, radix: int) -> tuple[z3.ArithRef, z3.ArithRef]:
         """(term div radix, term mod radix), both floored."""
@@ -331,8 +349,8 @@ class BitVectors(Encoding):
             if zeros:
                 odd = terms.mul(a >> zeros, b)
                 return z3.Concat(self.low(odd, k - zeros), z3.BitVecVal(0, zeros, self.context))
-        if op == "*" and isinstance(a, Expr) and isinstance(b, Expr):
-            raise Unsupported("a product of two variables")
+        if op == "*" and isinstance(a, Expr) and isinstance(b, Expr) and k > WIDEST_PRODUCT:
+            raise Unsupported(f"a product of two variables at {k} bits")
         left, right = self.low(a, k), self.low(b, k)
         table: dict[str, Callable[[], object]] = {
             "-": lambda: left - right,
@@ -346,6 +364,8 @@ class BitVectors(Encoding):
     def _divided(self, op: str, a: Term, b: Term, k: int) -> z3.BitVecRef:
         import z3
 
+        if op in {"<<", ">>"} and isinstance(b, Expr):
+            return self._shifted(op, a, b, k)
         if not isinstance(b, int) or b < (0 if op in {"<<", ">>"} else 1):
             raise Unsupported(f"the divisor or shift amount {b}")
         if op == "<<":
@@ -363,6 +383,18 @@ class BitVectors(Encoding):
                 return self.low(a, k)
             return z3.ZeroExt(k - bits, self.low(a, bits)) if bits else self.low(0, k)
         return self.resized(self.digit(a, b)[0 if op == "//" else 1], k)
+
+    def _shifted(self, op: str, a: Term, b: Expr, k: int) -> z3.BitVecRef:
+        """A shift by an amount that is no constant: by each amount up to SHIFTS; beyond, nothing but the sign is left."""
+        import z3
+
+        huge = 0 if op == "<<" else terms.select(terms.lt(a, 0), -1, 0)
+        result = self.low(huge, k)
+        low, high = self.bounds(b)
+        for amount in range(min(high, SHIFTS), max(low, 0) - 1, -1):
+            there = self._divided(op, a, amount, k) if amount else self.low(a, k)
+            result = z3.If(self.truth(terms.eq(b, amount)), there, result)
+        return result
 
     def digit(self, term: Term, radix: int) -> tuple[z3.BitVecRef, z3.BitVecRef]:
         """(term div radix, term mod radix) as signed vectors, at a width at which radix * quotient + remainder cannot wrap."""

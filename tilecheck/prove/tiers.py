@@ -89,8 +89,8 @@ class Tiers:
         refined = enumeration.decide(smaller, self.limit)
         if refined.holds is False and refined.witness is not None:
             witness = {**witness, **refined.witness, **fixed}
-        missing = [v for v in obligation.variables if v.name not in fixed and v.role == "symbol"]
-        completed = self.least(missing, rest)
+        linked = terms.variables(terms.conj(*parts)) | terms.variables(obligation.goal)
+        completed = self.least([v for v in obligation.variables if v.name not in linked], rest)
         if completed is None:
             return Outcome(holds=True, reason=found.reason)
         if isinstance(completed, str):

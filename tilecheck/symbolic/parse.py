@@ -162,7 +162,7 @@ class _Parser:
         term = self.atom()
         if minus:
             term = self.integer(term)
-            return raw("*", -1, term) if minus % 2 else term
+            return raw("-", 0, term) if minus % 2 else term
         return term
 
     def atom(self) -> Term:

@@ -52,7 +52,7 @@ def _show(term: object, level: int) -> str:
             text, own = f"{_show(inner.args[0], 5)} != {_show(inner.args[1], 5)}", 4
         else:
             text, own = f"not {_show(inner, 3)}", 3
-    elif op == "*" and args[0] == -1:
+    elif op == "-" and args[0] == 0:
         own = _LEVEL["*"]
         text = f"-{_show(args[1], own + 1)}"
     else:

@@ -125,7 +125,7 @@ class Expr:
         return _written("or" if self.is_truth else "|", other, self)
 
     def __neg__(self) -> Expr:
-        return Expr("*", (-1, self))
+        return Expr("-", (0, self))
 
     def __invert__(self) -> Expr:
         return Expr("not", (self,)) if self.is_truth else Expr("-", (-1, self))
