@@ -57,10 +57,7 @@ def every_word_has_a_register_of_its_own_and_every_register_a_word(t: Theorem) -
         a, b = coordinate(t, contract, f"_a{k}"), coordinate(t, contract, f"_b{k}")
         lane, register = substitute(spec.lane, a), substitute(spec.register, a)
         count = contract.atom[0].extent
-        t.show(
-            all_of(le(0, lane), lt(lane, 32), le(0, register), lt(register, count)),
-            f"{contract.opcode}: in range",
-        )
+        t.show(all_of(le(0, lane), lt(lane, 32), le(0, register), lt(register, count)), f"{contract.opcode}: in range")
         same = all_of(eq(lane, substitute(spec.lane, b)), eq(register, substitute(spec.register, b)))
         t.show(any_of(not_(same), equal(a, b)), f"{contract.opcode}: one to one")
         t.holds(contract.atom[0].extent * 8 * 4 == 32 * count, f"{contract.opcode}: as many words as registers")

@@ -82,9 +82,16 @@ def test_simplification_keeps_the_value_of_every_term_in_range():
                 assert evaluate(short, point) == evaluate(term, point), f"{term} became {short}"
 
 
-@pytest.mark.parametrize(("text", "short"), [
-    ("laneid % 32", "laneid"), ("laneid // 32", "0"), ("max(laneid, -4)", "laneid"), ("min(n, 100) % 128", "n"), ("select(laneid < 32, n, 7)", "n"),
-])
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("laneid % 32", "laneid"),
+        ("laneid // 32", "0"),
+        ("max(laneid, -4)", "laneid"),
+        ("min(n, 100) % 128", "n"),
+        ("select(laneid < 32, n, 7)", "n"),
+    ],
+)
 def test_ranges_decide_what_they_can(text, short):
     assert simplified(parse(text), {"laneid": (0, 31), "n": (0, 90)}) == parse(short)
 

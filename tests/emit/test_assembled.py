@@ -79,8 +79,14 @@ def plain(mnemonic: str) -> Iterator[str]:
 
 def single(mnemonic: str) -> Iterator[str]:
     """Every qualifier once, with what it needs."""
-    needs = {"scope": {"order": "relaxed"}, "relaxed": {"scope": "gpu"}, "acquire": {"scope": "gpu"}, "release": {"scope": "gpu"},
-             "mmio": {"order": "relaxed", "scope": "sys"}, "l2": {"vec": "v8"}}
+    needs = {
+        "scope": {"order": "relaxed"},
+        "relaxed": {"scope": "gpu"},
+        "acquire": {"scope": "gpu"},
+        "release": {"scope": "gpu"},
+        "mmio": {"order": "relaxed", "scope": "sys"},
+        "l2": {"vec": "v8"},
+    }
     entry = find_entry(mnemonic)
     assert entry is not None
     for slot in entry.grammar.slots:

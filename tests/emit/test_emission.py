@@ -57,7 +57,8 @@ def interleaved():
 def test_ldmatrix_names_the_slots_of_spec_and_lanes_repeat_the_rows():
     emission = emit(interleaved())
     assert normalised(emission.instructions) == (
-        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%1, %2}, [%3];", "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%4, %5}, [%3+512];",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%1, %2}, [%3];",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%4, %5}, [%3+512];",
     )
     assert "{%R_0, %R_2}" in emission.instructions[0]
     assert "{%R_8, %R_10}" in emission.instructions[1]
@@ -80,18 +81,31 @@ def test_what_is_not_proved_is_not_emitted():
 def test_a_slot_that_depends_on_a_symbol_is_refused_by_name():
     n = symbol("n", min=0, max=8, multiple_of=4)
     registers, memory = Tensor("R", (12,), "float32", "register"), Tensor("A", (4,), "float32", align=16)
-    with pytest.raises(EmissionError, match=r"operand R: the slot of register 0 .* depends on the symbol n: registers have no run-time index"):
+    with pytest.raises(
+        EmissionError, match=r"operand R: the slot of register 0 .* depends on the symbol n: registers have no run-time index"
+    ):
         emit(apply("ld.global.v4.b32", registers[n : n + 4], memory, scope="thread"))
 
 
 def test_a_slot_that_depends_on_the_lane_is_refused_by_name():
-    call = read_call({
-        "schema": "tilecheck/call@1", "opcode": "ld.global.b32", "scope": "warp", "operands": [
-            {"name": "R", "space": "register", "dtype": "float32", "shape": [64], "layout": "S[64:1]",
-             "view": [{"op": "slice", "begin": ["laneid"], "extent": [1]}, {"op": "broadcast", "shape": [32, 1]}]},
-            {"name": "A", "space": "global", "dtype": "float32", "shape": [32, 1]},
-        ],
-    })
+    call = read_call(
+        {
+            "schema": "tilecheck/call@1",
+            "opcode": "ld.global.b32",
+            "scope": "warp",
+            "operands": [
+                {
+                    "name": "R",
+                    "space": "register",
+                    "dtype": "float32",
+                    "shape": [64],
+                    "layout": "S[64:1]",
+                    "view": [{"op": "slice", "begin": ["laneid"], "extent": [1]}, {"op": "broadcast", "shape": [32, 1]}],
+                },
+                {"name": "A", "space": "global", "dtype": "float32", "shape": [32, 1]},
+            ],
+        }
+    )
     with pytest.raises(EmissionError, match="the coordinate laneid"):
         emit_unchecked(call)
 
@@ -170,7 +184,9 @@ def test_the_plan_names_every_parameter_in_order():
     assert kernel.plan() == [
         {"role": "registers", "name": "R", "slots": 12, "slot_bytes": 4, "threads": 64},
         {"role": "staged", "name": "SM", "space": "shared", "bytes": 272, "copies": 1, "align": 32, "residue": 16},
-        {"role": "uniform", "symbol": "n"}, {"role": "varying", "symbol": "v", "varies": "warp", "threads": 64}, {"role": "elected"},
+        {"role": "uniform", "symbol": "n"},
+        {"role": "varying", "symbol": "v", "varies": "warp", "threads": 64},
+        {"role": "elected"},
     ]
     assert json.loads(json.dumps(kernel.plan())) == kernel.plan()
     assert kernel.ptx.count(".param .u64") == 7
@@ -187,9 +203,10 @@ def test_a_symbolic_tensor_has_a_symbolic_size():
     assert evaluate(parse(size), {"rows": 7}) == 7 * 4 * 4
 
 
-@pytest.mark.parametrize(("align", "base", "expected"), [
-    (16, None, (32, 16)), (16, (32, 16), (64, 48)), (4, (6, 2), (24, 20)), (2048, None, (2048, 0)), (1, None, (2, 1)),
-])
+@pytest.mark.parametrize(
+    ("align", "base", "expected"),
+    [(16, None, (32, 16)), (16, (32, 16), (64, 48)), (4, (6, 2), (24, 20)), (2048, None, (2048, 0)), (1, None, (2, 1))],
+)
 def test_bases_satisfy_what_is_known_and_no_more(align, base, expected):
     memory = Tensor("A", (1,), "float32", align=align, base=base)
     operand = bind(apply("ld.global.b32", Tensor("R", (1,), "float32", "register"), memory, scope="thread")).operands[1]
@@ -230,5 +247,11 @@ def test_rows_of_lanes_are_digits_where_they_can_be():
 
 
 def test_the_ptx_version_follows_architecture_and_form():
-    assert [version("sm_75"), version("sm_90a"), version("sm_100"), version("sm_100f"), version("sm_103a")] == ["8.4", "8.4", "8.6", "8.8", "8.8"]
+    assert [version("sm_75"), version("sm_90a"), version("sm_100"), version("sm_100f"), version("sm_103a")] == [
+        "8.4",
+        "8.4",
+        "8.6",
+        "8.8",
+        "8.8",
+    ]
     assert version("sm_75", "ld.volatile.local.b32") == "9.1"

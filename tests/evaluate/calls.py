@@ -40,16 +40,27 @@ def cut(*begin: Any, extent: list[Any]) -> dict[str, Any]:
 def call(opcode: str, *operands: dict[str, Any], scope: str = "thread", **more: Any) -> dict[str, Any]:
     """A call; `block`, `cluster`, `symbols` and the other keys of the document as keywords."""
     launch = {"block": more.pop("block", [32]), "cluster": more.pop("cluster", None)}
-    return {"schema": "tilecheck/call@1", "id": "test", "opcode": opcode, "scope": scope, "launch": launch, "symbols": [],
-            "parameters": {}, "operands": list(operands), **more}
+    return {
+        "schema": "tilecheck/call@1",
+        "id": "test",
+        "opcode": opcode,
+        "scope": scope,
+        "launch": launch,
+        "symbols": [],
+        "parameters": {},
+        "operands": list(operands),
+        **more,
+    }
 
 
 def load(*, registers: str = "S[4:1]", memory: str = "S[64:1]", begin: Any = 0, align: int = 16, **more: Any) -> dict[str, Any]:
     """`ld.global.v4.b32` at thread scope: four words of 64 from `begin` on."""
     source = {key: more.pop(key) for key in ("base", "size_bytes") if key in more}
     return call(
-        "ld.global.v4.b32", tensor("R", "register", "float32", [4], registers),
-        tensor("A", "global", "float32", [64], memory, cut(begin, extent=[4]), align=align, **source), **more,
+        "ld.global.v4.b32",
+        tensor("R", "register", "float32", [4], registers),
+        tensor("A", "global", "float32", [64], memory, cut(begin, extent=[4]), align=align, **source),
+        **more,
     )
 
 

@@ -15,7 +15,11 @@ SPELLING = {"opcode", "space.explicit"}  # decided elsewhere
 
 def decidable(name: str) -> list[Any]:
     """The cases that the evaluator decides: a legal spelling, and symbols that can be enumerated."""
-    found = [case for case in cases(name) if case.get("clause") not in SPELLING and not isinstance(find_contract(case["call"]["opcode"]), BadSpelling)]
+    found = [
+        case
+        for case in cases(name)
+        if case.get("clause") not in SPELLING and not isinstance(find_contract(case["call"]["opcode"]), BadSpelling)
+    ]
     bounded = [case for case in found if all("min" in symbol and "max" in symbol for symbol in case["call"]["symbols"])]
     return [pytest.param(case, id=case["id"]) for case in bounded]
 

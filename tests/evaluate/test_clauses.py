@@ -35,12 +35,17 @@ N_TO_64 = {"name": "n", "min": 0, "max": 64}
 WARP_REGISTERS = "S[(32,1):(1@laneid,1)]"
 
 
-def warp_load(registers: str = WARP_REGISTERS, memory: str = "S[(32,1):(1,1)]", lanes: int = 32, scope: str = "warp", **more: Any) -> dict[str, Any]:
+def warp_load(
+    registers: str = WARP_REGISTERS, memory: str = "S[(32,1):(1,1)]", lanes: int = 32, scope: str = "warp", **more: Any
+) -> dict[str, Any]:
     """`ld.global.b32`, one word per lane."""
     lead = [] if scope == "warp" else [4] if scope == "warpgroup" else [2]
     return call(
-        "ld.global.b32", tensor("R", "register", "float32", [*lead, lanes, 1], registers),
-        tensor("A", "global", "float32", [*lead, lanes, 1], memory), scope=scope, **more,
+        "ld.global.b32",
+        tensor("R", "register", "float32", [*lead, lanes, 1], registers),
+        tensor("A", "global", "float32", [*lead, lanes, 1], memory),
+        scope=scope,
+        **more,
     )
 
 
@@ -48,20 +53,43 @@ def test_a_legal_call_has_no_failure():
     checked = model(load())
     assert checked.check().status == "proved"
     assert checked.clauses == (
-        "operands", "dst.storage", "src.storage", "participation", "dst.shape", "src.shape", "dst.owner", "src.owner", "dst.replica", "dst.distinct",
-        "index.range", "dst.index.range", "src.index.range", "dst.bounds", "src.bounds", "dst.backing", "src.backing", "src.contiguous", "src.aligned",
+        "operands",
+        "dst.storage",
+        "src.storage",
+        "participation",
+        "dst.shape",
+        "src.shape",
+        "dst.owner",
+        "src.owner",
+        "dst.replica",
+        "dst.distinct",
+        "index.range",
+        "dst.index.range",
+        "src.index.range",
+        "dst.bounds",
+        "src.bounds",
+        "dst.backing",
+        "src.backing",
+        "src.contiguous",
+        "src.aligned",
     )
     assert all(checked.first_failure(clause) is None for clause in checked.clauses)
 
 
-@pytest.mark.parametrize(("change", "actual"), [
-    ({"operands": []}, "0 operands"), ({"parameters": {"foo": 1}}, "the unknown parameter foo"), ({"parameters": {"preserve_dst": True}}, "preserve_dst alone"),
-    ({"parameters": {"pred": "n + 1"}, "symbols": [N]}, "'n + 1'"), ({"parameters": {"pred": 1}}, "1"),
-    ({"opcode": "ld.global.L2::cache_hint.v4.b32"}, "none"),
-    ({"opcode": "ld.global.L2::cache_hint.v4.b32", "parameters": {"cache_policy": -1}}, "-1"),
-    ({"opcode": "ld.global.L2::cache_hint.v4.b32", "parameters": {"cache_policy": "n > 0"}}, "'n > 0'"),
-    ({"parameters": {"pred": True, "preserve_dst": 1}}, "1"),
-])
+@pytest.mark.parametrize(
+    ("change", "actual"),
+    [
+        ({"operands": []}, "0 operands"),
+        ({"parameters": {"foo": 1}}, "the unknown parameter foo"),
+        ({"parameters": {"preserve_dst": True}}, "preserve_dst alone"),
+        ({"parameters": {"pred": "n + 1"}, "symbols": [N]}, "'n + 1'"),
+        ({"parameters": {"pred": 1}}, "1"),
+        ({"opcode": "ld.global.L2::cache_hint.v4.b32"}, "none"),
+        ({"opcode": "ld.global.L2::cache_hint.v4.b32", "parameters": {"cache_policy": -1}}, "-1"),
+        ({"opcode": "ld.global.L2::cache_hint.v4.b32", "parameters": {"cache_policy": "n > 0"}}, "'n > 0'"),
+        ({"parameters": {"pred": True, "preserve_dst": 1}}, "1"),
+    ],
+)
 def test_operands(change: dict[str, Any], actual: str):
     clause, _, found = told({**load(), **change})
     assert (clause, found) == ("operands", actual)
@@ -73,7 +101,9 @@ def test_a_scalar_is_no_view():
     assert told(subject) == ("operands", "a view for src", "the scalar k")
 
 
-@pytest.mark.parametrize("parameters", [{"pred": False, "preserve_dst": True}, {"pred": None}, {"preserve_dst": False}, {"pred": "laneid < 4 or false"}])
+@pytest.mark.parametrize(
+    "parameters", [{"pred": False, "preserve_dst": True}, {"pred": None}, {"preserve_dst": False}, {"pred": "laneid < 4 or false"}]
+)
 def test_parameters_that_are_right(parameters: dict[str, Any]):
     assert model(load(parameters=parameters)).check().status == "proved"
 
@@ -87,24 +117,40 @@ def test_storage_of_the_wrong_space_or_width():
     assert told(subject) == ("dst.storage", "elements of 32 bits", "int16, 16 bits")
 
 
-def retyped(layout: str, begin: Any = 0, shape: tuple[int, ...] = (4, 8), dtype: str = "float16", new: str = "float32", **more: Any) -> dict[str, Any]:
+def retyped(
+    layout: str, begin: Any = 0, shape: tuple[int, ...] = (4, 8), dtype: str = "float16", new: str = "float32", **more: Any
+) -> dict[str, Any]:
     opcode = {"float32": "ld.global.b32", "uint8": "ld.global.b8"}[new]
     extent = [4, None] if isinstance(begin, int) and begin == 0 else [4, 4]
-    source = tensor("A", "global", dtype, list(shape), layout, cut(0, begin, extent=extent), {"op": "view", "dtype": new},
-                    {"op": "reshape", "shape": [-1]}, align=256)
+    source = tensor(
+        "A",
+        "global",
+        dtype,
+        list(shape),
+        layout,
+        cut(0, begin, extent=extent),
+        {"op": "view", "dtype": new},
+        {"op": "reshape", "shape": [-1]},
+        align=256,
+    )
     ratio = {"float16": 16, "float32": 32}[dtype] * (4 if extent[1] else shape[1]) // {"float32": 32, "uint8": 8}[new]
     source["view"][-1]["shape"] = [4 * ratio, 1]
     return call(opcode, tensor("R", "register", new, [4 * ratio, 1], f"S[{4 * ratio},1]"), source, **more)
 
 
-@pytest.mark.parametrize(("subject", "coordinate", "expected", "actual"), [
-    (retyped("S[(4,8):(11,1)]"), (1, 0), "a multiple of 4 bytes", "byte 22 (22 mod 4 = 2)"),
-    (retyped("S[(4,8):(16,2)]"), (0, 0), "byte 2", "byte 4"),
-    (retyped("S[(4,8):(32,2)]", dtype="float32", new="uint8"), (0, 4), "byte 4", "byte 8"),
-    (retyped("S[(4,9):(16,1)]", shape=(4, 9)), (), "a last axis of a multiple of 32 bits", "144 bits (16 too many)"),
-    (retyped("Swizzle(0,1,1) o S[(4,8):(8,1)]"), (0, 1), "byte 8", "byte 4"),
-])
-def test_a_refused_dtype_view_is_reported_at_its_first_coordinate(subject: dict[str, Any], coordinate: tuple[int, ...], expected: str, actual: str):
+@pytest.mark.parametrize(
+    ("subject", "coordinate", "expected", "actual"),
+    [
+        (retyped("S[(4,8):(11,1)]"), (1, 0), "a multiple of 4 bytes", "byte 22 (22 mod 4 = 2)"),
+        (retyped("S[(4,8):(16,2)]"), (0, 0), "byte 2", "byte 4"),
+        (retyped("S[(4,8):(32,2)]", dtype="float32", new="uint8"), (0, 4), "byte 4", "byte 8"),
+        (retyped("S[(4,9):(16,1)]", shape=(4, 9)), (), "a last axis of a multiple of 32 bits", "144 bits (16 too many)"),
+        (retyped("Swizzle(0,1,1) o S[(4,8):(8,1)]"), (0, 1), "byte 8", "byte 4"),
+    ],
+)
+def test_a_refused_dtype_view_is_reported_at_its_first_coordinate(
+    subject: dict[str, Any], coordinate: tuple[int, ...], expected: str, actual: str
+):
     clause, point, seen, _ = failure(subject)
     assert (clause, point.atom, seen.expected, seen.actual) == ("src.storage", coordinate, expected, actual)
 
@@ -123,8 +169,10 @@ def test_a_narrowing_view_of_a_swizzled_axis_of_stride_one_is_legal():
 
 def test_a_dtype_view_across_lanes_is_refused():
     subject = call(
-        "st.global.b32", tensor("A", "global", "float32", [32, 1], "S[32,1]"),
-        tensor("R", "register", "float16", [32, 2], "S[(32,2):(1@laneid,16@laneid)]", {"op": "view", "dtype": "float32"}), scope="warp",
+        "st.global.b32",
+        tensor("A", "global", "float32", [32, 1], "S[32,1]"),
+        tensor("R", "register", "float16", [32, 2], "S[(32,2):(1@laneid,16@laneid)]", {"op": "view", "dtype": "float32"}),
+        scope="warp",
     )
     assert told(subject)[0] == "src.storage"
 
@@ -139,7 +187,9 @@ def test_type_is_asked_where_the_contract_lists_containers():
     assert model(subject).check().status == "refuted"
     subject = matrix()
     subject["operands"][1]["dtype"] = "float8_e5m2"
-    subject["operands"][1].update(shape=[4, 8, 16], layout="S[4,8,16]", view=[cut(0, 0, 0, extent=[1, None, None]), {"op": "view", "dtype": "float32"}])
+    subject["operands"][1].update(
+        shape=[4, 8, 16], layout="S[4,8,16]", view=[cut(0, 0, 0, extent=[1, None, None]), {"op": "view", "dtype": "float32"}]
+    )
     assert model(subject).check().status == "proved"
     subject["operands"][1]["view"][1]["dtype"] = "int32"
     assert model(subject).check().status == "proved"
@@ -165,14 +215,24 @@ def test_repeat_axes_are_the_same_for_every_operand():
 
 
 def test_extents_of_a_region_are_static():
-    subject = call("ld.global.b32", tensor("R", "register", "float32", [1, 1], "S[1,1]"),
-                   tensor("A", "global", "float32", ["n", 1], "S[n,1]"), symbols=[{"name": "n", "min": 1, "max": 1}])
+    subject = call(
+        "ld.global.b32",
+        tensor("R", "register", "float32", [1, 1], "S[1,1]"),
+        tensor("A", "global", "float32", ["n", 1], "S[n,1]"),
+        symbols=[{"name": "n", "min": 1, "max": 1}],
+    )
     assert told(subject) == ("src.shape", "positive static extents", "shape (?, 1)")
 
 
 def test_group_extents_follow_the_guard_for_every_value():
-    subject = warp_load("S[(2,32,1):(1@warpid,1@laneid,1)]", "S[2,32,1]", scope="cta", block=[128], guard="warpid < n",
-                        symbols=[{"name": "n", "min": 1, "max": 4}])
+    subject = warp_load(
+        "S[(2,32,1):(1@warpid,1@laneid,1)]",
+        "S[2,32,1]",
+        scope="cta",
+        block=[128],
+        guard="warpid < n",
+        symbols=[{"name": "n", "min": 1, "max": 4}],
+    )
     answer = model(subject).check()
     assert answer.failures == {"dst.shape": Point({"n": 1}), "src.shape": Point({"n": 1})}
     seen = model(subject).observe("dst.shape", Point({"n": 1}))
@@ -182,34 +242,53 @@ def test_group_extents_follow_the_guard_for_every_value():
     assert model({**subject, "assume": ["n == 2"]}).check().status == "proved"
 
 
-@pytest.mark.parametrize(("subject", "expected", "actual"), [
-    (warp_load("S[(32,1):(1,1)]"), "lane 1", "lane 0 (no axis of the layout names it)"),
-    (warp_load("S[(32,1):(1@laneid,1)] + 2@laneid"), "laneid 0", "laneid 2"),
-    (warp_load("S[(32,1):(1@laneid,1)] + 1@warpid"), "warpid 0", "warpid 1"),
-    (warp_load("S[(32,1):(1@tx,1)]", block=[8, 4]), "lane 1", "lane 0 (no axis of the layout names it)"),
-    (warp_load("S[(32,1):(1@TLane,1)]"), "no axis TLane here", "the layout's axis TLane"),
-    (warp_load("S[(2,32,1):(1,1@laneid,1)]", "S[2,32,1]", scope="cta", block=[64]), "warp % 4 1", "warp % 4 0 (no axis of the layout names it)"),
-    (load(registers="S[4:1] + 0@laneid + 1@warpid"), "no axis warpid here", "the layout's axis warpid"),
-    (load(memory="S[64:1] + 1@laneid"), "no axis laneid here", "the layout's axis laneid"),
-    (matrix(registers="S[(1,8,4):(1,1@laneid,8@laneid)]"), "laneid 1", "laneid 8"),
-])
+@pytest.mark.parametrize(
+    ("subject", "expected", "actual"),
+    [
+        (warp_load("S[(32,1):(1,1)]"), "lane 1", "lane 0 (no axis of the layout names it)"),
+        (warp_load("S[(32,1):(1@laneid,1)] + 2@laneid"), "laneid 0", "laneid 2"),
+        (warp_load("S[(32,1):(1@laneid,1)] + 1@warpid"), "warpid 0", "warpid 1"),
+        (warp_load("S[(32,1):(1@tx,1)]", block=[8, 4]), "lane 1", "lane 0 (no axis of the layout names it)"),
+        (warp_load("S[(32,1):(1@TLane,1)]"), "no axis TLane here", "the layout's axis TLane"),
+        (
+            warp_load("S[(2,32,1):(1,1@laneid,1)]", "S[2,32,1]", scope="cta", block=[64]),
+            "warp % 4 1",
+            "warp % 4 0 (no axis of the layout names it)",
+        ),
+        (load(registers="S[4:1] + 0@laneid + 1@warpid"), "no axis warpid here", "the layout's axis warpid"),
+        (load(memory="S[64:1] + 1@laneid"), "no axis laneid here", "the layout's axis laneid"),
+        (matrix(registers="S[(1,8,4):(1,1@laneid,8@laneid)]"), "laneid 1", "laneid 8"),
+    ],
+)
 def test_owner(subject: dict[str, Any], expected: str, actual: str):
     clause, wanted, found = told(subject)
     assert clause.endswith(".owner")
     assert (wanted, found) == (expected, actual)
 
 
-@pytest.mark.parametrize("registers", [
-    "S[(32,1):(1@laneid,1)]", "S[(32,1):(1@tx,7)]", "S[(32,1):(1@tid_in_wg,7)]", "S[(4,8,1):(8@laneid,1@laneid,9)]", "S[(32,1):(1@laneid,1)] + 0@warpid",
-])
+@pytest.mark.parametrize(
+    "registers",
+    [
+        "S[(32,1):(1@laneid,1)]",
+        "S[(32,1):(1@tx,7)]",
+        "S[(32,1):(1@tid_in_wg,7)]",
+        "S[(4,8,1):(8@laneid,1@laneid,9)]",
+        "S[(32,1):(1@laneid,1)] + 0@warpid",
+    ],
+)
 def test_lanes_may_be_named_in_several_ways(registers: str):
     assert model(warp_load(registers)).check().status == "proved"
 
 
 def test_warps_may_be_split_into_warpgroups():
     axes = "S[(2,4,32,1):(1@wgid,1@wid_in_wg,1@laneid,1)]"
-    subject = call("ld.global.b32", tensor("R", "register", "float32", [8, 32, 1], axes), tensor("A", "global", "float32", [8, 32, 1], "S[8,32,1]"),
-                   scope="cta", block=[256])
+    subject = call(
+        "ld.global.b32",
+        tensor("R", "register", "float32", [8, 32, 1], axes),
+        tensor("A", "global", "float32", [8, 32, 1], "S[8,32,1]"),
+        scope="cta",
+        block=[256],
+    )
     assert model(subject).check().status == "proved"
     subject["operands"][0]["layout"] = "S[(2,128,1):(1@wgid,1@tid_in_wg,1)]"
     assert model(subject).check().status == "proved"
@@ -219,8 +298,13 @@ def test_warps_may_be_split_into_warpgroups():
 
 def test_cluster_axes_come_z_y_x():
     axes = "S[(2,3,1,32,1):(1@cby,1@cbx,1@warpid,1@laneid,1)]"
-    subject = call("ld.global.b32", tensor("R", "register", "float32", [2, 3, 1, 32, 1], axes),
-                   tensor("A", "global", "float32", [2, 3, 1, 32, 1], "S[2,3,1,32,1]"), scope="cluster", cluster=[3, 2, 1])
+    subject = call(
+        "ld.global.b32",
+        tensor("R", "register", "float32", [2, 3, 1, 32, 1], axes),
+        tensor("A", "global", "float32", [2, 3, 1, 32, 1], "S[2,3,1,32,1]"),
+        scope="cluster",
+        cluster=[3, 2, 1],
+    )
     assert model(subject).check().status == "proved"
     subject["operands"][0]["layout"] = "S[(2,3,1,32,1):(1@cby,1,1@warpid,1@laneid,1)]"
     assert told(subject) == ("dst.owner", "cbx 1", "cbx 0 (no axis of the layout names it)")
@@ -233,7 +317,13 @@ def test_local_and_shared_copies_belong_to_the_executing_thread_or_cta():
         lead = [2] if scope == "cluster" else []
         registers = "S[(2,1,32,1):(1@cbx,1@warpid,1@laneid,1)]" if lead else WARP_REGISTERS
         shape = [*lead, *([1] if lead else []), 32, 1]
-        return call(f"st.{space}.b32", tensor("A", space, "float32", shape, layout), tensor("R", "register", "float32", shape, registers), scope=scope, **more)
+        return call(
+            f"st.{space}.b32",
+            tensor("A", space, "float32", shape, layout),
+            tensor("R", "register", "float32", shape, registers),
+            scope=scope,
+            **more,
+        )
 
     assert model(store("S[(32,1):(1@laneid,1)]", "local")).check().status == "proved"
     assert model(store("S[(32,1):(0,1)]", "local")).check().hazards == frozenset()
@@ -250,8 +340,11 @@ def test_replicas_bind_destinations_only():
 
 
 def test_distinct_names_the_earlier_element():
-    subject = call("ld.global.v4.b32", tensor("R", "register", "float32", [3, 4], "S[(3,4):(2,1)]"),
-                   tensor("A", "global", "float32", [3, 4], "S[3,4]", align=16))
+    subject = call(
+        "ld.global.v4.b32",
+        tensor("R", "register", "float32", [3, 4], "S[(3,4):(2,1)]"),
+        tensor("A", "global", "float32", [3, 4], "S[3,4]", align=16),
+    )
     clause, point, seen, checked = failure(subject)
     assert (clause, point.repeat, point.atom) == ("dst.distinct", (1,), (0,))
     assert (seen.expected, seen.actual) == ("a slot of its own", "slot 2, already the slot of repeat [0] atom [2]")
@@ -277,9 +370,13 @@ def test_index_range_of_starts():
 
 
 def test_index_range_of_element_offsets():
-    subject = call("ld.global.b8", tensor("R", "register", "uint8", [1], "S[1:1]"),
-                   tensor("A", "global", "uint8", [2, 1], "S[(2,1):(2147483648,1)]", cut("n", 0, extent=[1, None]), {"op": "reshape", "shape": [1]}),
-                   symbols=[{"name": "n", "min": 0, "max": 1}], index_dtype="int32")
+    subject = call(
+        "ld.global.b8",
+        tensor("R", "register", "uint8", [1], "S[1:1]"),
+        tensor("A", "global", "uint8", [2, 1], "S[(2,1):(2147483648,1)]", cut("n", 0, extent=[1, None]), {"op": "reshape", "shape": [1]}),
+        symbols=[{"name": "n", "min": 0, "max": 1}],
+        index_dtype="int32",
+    )
     assert told(subject) == ("src.index.range", "-2147483648 <= element offset <= 2147483647", "element offset 2147483648")
     assert model({**subject, "index_dtype": "uint32"}).check().status == "proved"
 
@@ -321,12 +418,17 @@ def test_bounds_below_the_base():
 def test_backing():
     assert told(load(size_bytes=255)) == ("src.backing", "a span of at most 255 bytes", "256 bytes")
     assert model(load(size_bytes=256)).check().status == "proved"
-    swizzled = call("ld.shared.b32", tensor("R", "register", "float32", [1], "S[1:1]"),
-                    tensor("A", "shared", "float32", [10], "Swizzle(0,2,2) o S[10:1]", cut(0, extent=[1]), size_bytes=40))
+    swizzled = call(
+        "ld.shared.b32",
+        tensor("R", "register", "float32", [1], "S[1:1]"),
+        tensor("A", "shared", "float32", [10], "Swizzle(0,2,2) o S[10:1]", cut(0, extent=[1]), size_bytes=40),
+    )
     assert told(swizzled) == ("src.backing", "a span of at most 40 bytes", "48 bytes")
 
 
-@pytest.mark.parametrize(("arch", "limit"), [(None, 232448), ("sm_75", 65536), ("sm_80", 166912), ("sm_86", 101376), ("sm_90a", 232448), ("sm_120a", 101376)])
+@pytest.mark.parametrize(
+    ("arch", "limit"), [(None, 232448), ("sm_75", 65536), ("sm_80", 166912), ("sm_86", 101376), ("sm_90a", 232448), ("sm_120a", 101376)]
+)
 def test_backing_by_architecture(arch: str | None, limit: int):
     def of(words: int) -> dict[str, Any]:
         memory = tensor("A", "shared", "float32", [words], f"S[{words}:1]", cut(0, extent=[1]))
@@ -371,9 +473,16 @@ def test_operands_of_one_tensor_share_its_base():
     assert model(subject).check().status == "proved"
 
 
-@pytest.mark.parametrize(("guard", "thread"), [
-    ("laneid % 2 == 0", (0, 0, 1)), ("laneid < 16", (0, 0, 16)), ("laneid != 3", (0, 0, 3)), ("elected", (0, 0, 1)), ("laneid < 16 or laneid > 20", (0, 0, 16)),
-])
+@pytest.mark.parametrize(
+    ("guard", "thread"),
+    [
+        ("laneid % 2 == 0", (0, 0, 1)),
+        ("laneid < 16", (0, 0, 16)),
+        ("laneid != 3", (0, 0, 3)),
+        ("elected", (0, 0, 1)),
+        ("laneid < 16 or laneid > 20", (0, 0, 16)),
+    ],
+)
 def test_a_collective_needs_all_lanes(guard: str, thread: tuple[int, int, int]):
     clause, point, seen, _ = failure(matrix(guard=guard))
     assert (clause, (point.cta, point.warp, point.lane)) == ("participation", thread)
@@ -393,7 +502,9 @@ def test_a_collective_needs_one_start_and_one_pred():
     assert model(matrix(begin="warpid % 4", block=[256])).check().status == "proved"
 
 
-@pytest.mark.parametrize(("level", "status"), [("grid", "proved"), ("cluster", "proved"), ("cta", "proved"), ("warp", "proved"), ("thread", "refuted")])
+@pytest.mark.parametrize(
+    ("level", "status"), [("grid", "proved"), ("cluster", "proved"), ("cta", "proved"), ("warp", "proved"), ("thread", "refuted")]
+)
 def test_a_start_that_varies_by_thread_is_not_uniform(level: str, status: str):
     answer = model(matrix(begin="n", symbols=[{"name": "n", "min": 0, "max": 3, "varies": level}])).check()
     assert answer.status == status
@@ -409,7 +520,11 @@ def test_a_guard_that_varies_by_thread_switches_lanes_off(level: str, failing: P
 
 def test_who_executes_may_not_vary_inside_the_scope():
     subject = warp_load(guard="n == 1", symbols=[{"name": "n", "min": 0, "max": 1, "varies": "thread"}])
-    assert told(subject) == ("participation", "lane 0 of warp 0 to execute always or never", "it depends on a symbol that varies inside the scope")
+    assert told(subject) == (
+        "participation",
+        "lane 0 of warp 0 to execute always or never",
+        "it depends on a symbol that varies inside the scope",
+    )
     assert failure(subject)[1] == Point({"n": 0}, 0, 0, 0)
     assert model({**subject, "symbols": [{"name": "n", "min": 0, "max": 1, "varies": "warp"}]}).check().status == "proved"
     assert model({**subject, "assume": ["n == 1"]}).check().status == "proved"
@@ -436,8 +551,14 @@ def test_every_warp_and_warpgroup_has_the_same_extents():
 
 
 def test_coordinates_count_active_warps_and_lanes():
-    subject = warp_load("S[(2,8,1):(2@warpid,4@laneid,1)] + 1@warpid + 3@laneid", "S[2,8,1]", lanes=8, scope="cta", block=[128],
-                        guard="warpid % 2 == 1 and laneid % 4 == 3")
+    subject = warp_load(
+        "S[(2,8,1):(2@warpid,4@laneid,1)] + 1@warpid + 3@laneid",
+        "S[2,8,1]",
+        lanes=8,
+        scope="cta",
+        block=[128],
+        guard="warpid % 2 == 1 and laneid % 4 == 3",
+    )
     assert model(subject).check().status == "proved"
     assert [row[1:5] for row in model(subject).predict({}).registers][:3] == [[0, 1, 3, 0], [0, 1, 7, 0], [0, 1, 11, 0]]
 
@@ -459,9 +580,13 @@ def test_contradictory_facts_are_vacuous():
 
 def test_symbolic_extents_are_facts():
     def of(begin: str, *assume: str) -> dict[str, Any]:
-        return call("ld.global.b32", tensor("R", "register", "float32", [1], "S[1:1]"),
-                    tensor("A", "global", "float32", ["n"], "S[n:1]", cut(begin, extent=[1])),
-                    symbols=[{"name": "n", "min": -3, "max": 3}, {"name": "i", "min": 0, "max": 3}], assume=list(assume))
+        return call(
+            "ld.global.b32",
+            tensor("R", "register", "float32", [1], "S[1:1]"),
+            tensor("A", "global", "float32", ["n"], "S[n:1]", cut(begin, extent=[1])),
+            symbols=[{"name": "n", "min": -3, "max": 3}, {"name": "i", "min": 0, "max": 3}],
+            assume=list(assume),
+        )
 
     assert model(of("i", "i < n")).check().status == "proved"
     assert model(of("i", "i <= n")).check().failures == {"src.bounds": Point({"n": 0, "i": 0}, 0, 0, 0, atom=(0,))}
@@ -483,7 +608,9 @@ def test_elected_is_one_existing_lane_of_each_warp():
     subject = warp_load("S[(1,1):(1,1)] + 3@laneid", "S[1,1]", lanes=1, guard="elected", block=[8])
     answer = model(subject).check()
     assert answer.failures == {"dst.owner": Point({"elected": 0}, 0, 0, 0, (0,), (), (0,))}
-    assert model(load(begin="laneid * 9", block=[4], guard="elected")).check().failures["src.aligned"] == Point({"elected": 1}, 0, 0, 1, atom=(0,))
+    assert model(load(begin="laneid * 9", block=[4], guard="elected")).check().failures["src.aligned"] == Point(
+        {"elected": 1}, 0, 0, 1, atom=(0,)
+    )
 
 
 def test_malformed_points_are_refused():
@@ -500,10 +627,16 @@ def test_malformed_points_are_refused():
         checked.observe("participation", Point({"n": 0}))
 
 
-@pytest.mark.parametrize("point", [
-    Point({"n": 16}, 0, 0, 0, atom=(0,)), Point({"n": 1}, 0, 0, 32, atom=(0,)), Point({"n": 1}, 0, 0, 0, atom=(4,)), Point({"n": 2}, 0, 0, 0, atom=(0,)),
-    Point({"n": 1}, 0, 0, 5, atom=(0,)),
-])
+@pytest.mark.parametrize(
+    "point",
+    [
+        Point({"n": 16}, 0, 0, 0, atom=(0,)),
+        Point({"n": 1}, 0, 0, 32, atom=(0,)),
+        Point({"n": 1}, 0, 0, 0, atom=(4,)),
+        Point({"n": 2}, 0, 0, 0, atom=(0,)),
+        Point({"n": 1}, 0, 0, 5, atom=(0,)),
+    ],
+)
 def test_points_outside_the_domain_show_nothing(point: Point):
     checked = model(load(begin="n", symbols=[N], assume=["n != 2"], guard="laneid != 5"))
     assert checked.observe("src.aligned", replace(point, symbols={"n": 1}, lane=0, atom=(0,))) is not None

@@ -20,14 +20,18 @@ def words(rows: list[list[object]], lane: int = 0) -> dict[int, int]:
 
 def interleaved(strides: str = "(8,2,120,4)"):
     return call(
-        "ld.global.v4.b32", tensor("R", "register", "float32", [15, 2, 7, 2], f"S[(15,2,7,2):{strides}]", REARRANGE),
-        tensor("A", "global", "float32", [15, 2, 7, 2], "S[(15,2,7,2):(4,1,60,2)]", REARRANGE, align=16), block=[1],
+        "ld.global.v4.b32",
+        tensor("R", "register", "float32", [15, 2, 7, 2], f"S[(15,2,7,2):{strides}]", REARRANGE),
+        tensor("A", "global", "float32", [15, 2, 7, 2], "S[(15,2,7,2):(4,1,60,2)]", REARRANGE, align=16),
+        block=[1],
     )
 
 
 def test_a_hundred_and_five_loads_read_words_60j_plus_4i_plus_word():
     image = model(interleaved("(4,1,60,2)")).predict({})
-    assert words(image.registers) == {60 * j + 4 * i + word: 60 * j + 4 * i + word for j in range(7) for i in range(15) for word in range(4)}
+    assert words(image.registers) == {
+        60 * j + 4 * i + word: 60 * j + 4 * i + word for j in range(7) for i in range(15) for word in range(4)
+    }
 
 
 def test_separated_slots_keep_the_order_of_the_words():
@@ -40,10 +44,15 @@ def test_separated_slots_keep_the_order_of_the_words():
 
 
 def test_sixty_four_threads_load_three_vectors_each():
-    subject = model(call(
-        "ld.global.v4.b32", tensor("R", "register", "float32", [2, 32, 3, 4], "S[(2,32,3,4):(1@warpid,1@laneid,8,2)]"),
-        tensor("A", "global", "float32", [2, 32, 3, 4], "S[(2,32,3,4):(384,12,4,1)]", align=16), scope="cta", block=[64],
-    ))
+    subject = model(
+        call(
+            "ld.global.v4.b32",
+            tensor("R", "register", "float32", [2, 32, 3, 4], "S[(2,32,3,4):(1@warpid,1@laneid,8,2)]"),
+            tensor("A", "global", "float32", [2, 32, 3, 4], "S[(2,32,3,4):(384,12,4,1)]", align=16),
+            scope="cta",
+            block=[64],
+        )
+    )
     assert subject.check().status == "proved"
     image = subject.predict({})
     assert len(image.registers) == 64 * 12
@@ -52,9 +61,18 @@ def test_sixty_four_threads_load_three_vectors_each():
 
 def x2(opcode: str = "ldmatrix.sync.aligned.m8n8.x2.shared.b16"):
     return call(
-        opcode, tensor("R", "register", "uint32", [2, 2, 8, 4], "S[(2,2,8,4):(8,2,4@laneid,1@laneid)]"),
-        tensor("SM", "shared", "uint32", [16, 4, 2], "S[(16,4,2):(8,1,128)]",
-               {"op": "rearrange", "pattern": "(r m) w k -> k m r w", "sizes": {"r": 8, "m": 2}}, align=16), scope="warp",
+        opcode,
+        tensor("R", "register", "uint32", [2, 2, 8, 4], "S[(2,2,8,4):(8,2,4@laneid,1@laneid)]"),
+        tensor(
+            "SM",
+            "shared",
+            "uint32",
+            [16, 4, 2],
+            "S[(16,4,2):(8,1,128)]",
+            {"op": "rearrange", "pattern": "(r m) w k -> k m r w", "sizes": {"r": 8, "m": 2}},
+            align=16,
+        ),
+        scope="warp",
     )
 
 
@@ -93,19 +111,28 @@ def test_stmatrix_is_the_inverse_of_ldmatrix(trans: str):
 
 
 def test_every_store_form_names_the_register_byte_it_comes_from():
-    subject = model(call(
-        "st.global.v2.b16", tensor("A", "global", "float16", [32, 2], "S[(32,2):(2,1)]", align=4),
-        tensor("R", "register", "float16", [32, 2], "S[(32,2):(1@laneid,3)]"), scope="warp",
-    ))
+    subject = model(
+        call(
+            "st.global.v2.b16",
+            tensor("A", "global", "float16", [32, 2], "S[(32,2):(2,1)]", align=4),
+            tensor("R", "register", "float16", [32, 2], "S[(32,2):(1@laneid,3)]"),
+            scope="warp",
+        )
+    )
     assert subject.check().status == "proved"
     memory = subject.predict({}).memory
-    assert memory[:4] == [["A", 0, "R", [0, 0, 0, 0, 0]], ["A", 1, "R", [0, 0, 0, 0, 1]], ["A", 2, "R", [0, 0, 0, 3, 0]], ["A", 3, "R", [0, 0, 0, 3, 1]]]
+    assert memory[:4] == [
+        ["A", 0, "R", [0, 0, 0, 0, 0]],
+        ["A", 1, "R", [0, 0, 0, 0, 1]],
+        ["A", 2, "R", [0, 0, 0, 3, 0]],
+        ["A", 3, "R", [0, 0, 0, 3, 1]],
+    ]
     assert len(memory) == 128
 
 
 def test_bytes_written_twice_are_undefined():
     everyone = call(
-        "st.global.b32", tensor("A", "global", "float32", [1], "S[1:1]"), tensor("R", "register", "float32", [1], "S[1:1]"), block=[2],
+        "st.global.b32", tensor("A", "global", "float32", [1], "S[1:1]"), tensor("R", "register", "float32", [1], "S[1:1]"), block=[2]
     )
     assert model(everyone).predict({}).memory == [["A", byte, None, "undefined"] for byte in range(4)]
     assert model(everyone).check().hazards == {"memory.race"}
@@ -114,7 +141,11 @@ def test_bytes_written_twice_are_undefined():
 @pytest.mark.parametrize(("space", "rows"), [("shared", 2), ("local", 2)])
 def test_each_cta_and_each_thread_has_a_copy_of_its_own(space: str, rows: int):
     store = call(
-        f"st.{space}.b8", tensor("A", space, "uint8", [1], "S[1:1]"), tensor("R", "register", "uint8", [1], "S[1:1]"), block=[1], cluster=[2, 1, 1],
+        f"st.{space}.b8",
+        tensor("A", space, "uint8", [1], "S[1:1]"),
+        tensor("R", "register", "uint8", [1], "S[1:1]"),
+        block=[1],
+        cluster=[2, 1, 1],
     )
     memory = model(store).predict({}).memory
     assert memory == [["A", 0, "R", [cta, 0, 0, 0, 0]] for cta in range(rows)]
@@ -129,9 +160,10 @@ def test_a_false_pred_leaves_the_destination_undefined_or_preserved():
     assert model(subject).predict({"n": 0}).registers == []
 
 
-@pytest.mark.parametrize(("level", "values", "expected"), [
-    ("thread", [0, 4, 8, 12], [0, 16, 32, 48]), ("cta", [0, 8], [0, 0, 0, 0]), ("cluster", 4, [16, 16, 16, 16]),
-])
+@pytest.mark.parametrize(
+    ("level", "values", "expected"),
+    [("thread", [0, 4, 8, 12], [0, 16, 32, 48]), ("cta", [0, 8], [0, 0, 0, 0]), ("cluster", 4, [16, 16, 16, 16])],
+)
 def test_varying_symbols_take_one_value_per_lane_or_cta(level: str, values: object, expected: list[int]):
     subject = load(begin="n", block=[4], symbols=[{"name": "n", "min": 0, "max": 60, "multiple_of": 4, "varies": level}])
     image = model(subject).predict({"n": values})  # type: ignore[dict-item]
@@ -161,8 +193,10 @@ def test_a_repeated_operand_name_is_marked():
 
 def test_a_source_register_is_read_from_the_replica_that_its_thread_owns():
     store = call(
-        "st.global.b32", tensor("A", "global", "float32", [32, 1], "S[(32,1):(1,1)]"),
-        tensor("R", "register", "float32", [32, 1], "S[(32,1):(0,1)] + R[32:1@laneid] + R[32:0]"), scope="warp",
+        "st.global.b32",
+        tensor("A", "global", "float32", [32, 1], "S[(32,1):(1,1)]"),
+        tensor("R", "register", "float32", [32, 1], "S[(32,1):(0,1)] + R[32:1@laneid] + R[32:0]"),
+        scope="warp",
     )
     assert model(store).check().status == "proved"
     assert model(store).predict({}).memory[4 * 7] == ["A", 28, "R", [0, 0, 7, 0, 0]]
@@ -176,7 +210,13 @@ def test_ldmatrix_predicts_sub_regions_by_run_time_stage():
 def test_the_evaluator_imports_nothing_of_the_prover():
     for path in Path(tilecheck.evaluate.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            modules = (
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else []
+            )
             for module in modules:
                 assert not module.startswith("tilecheck") or module.startswith(("tilecheck.evaluate", "tilecheck.errors")), (path, module)
                 assert module.split(".")[0] not in {"numpy", "sympy", "z3", "einops"}, (path, module)

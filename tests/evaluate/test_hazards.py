@@ -13,33 +13,38 @@ def store(memory: str, *, space: str = "global", begin: Any = None, repeat: int 
     view = () if begin is None else (cut(begin, 0, extent=[repeat, None]),)
     shape = [repeat if begin is None else 64, 1]
     return call(
-        opcode or f"st.{space}.b32", tensor("A", space, "float32", shape, memory, *view),
-        tensor("R", "register", "float32", [repeat, 1], f"S[({repeat},1):(1,1)]"), **{"block": [1], **more},
+        opcode or f"st.{space}.b32",
+        tensor("A", space, "float32", shape, memory, *view),
+        tensor("R", "register", "float32", [repeat, 1], f"S[({repeat},1):(1,1)]"),
+        **{"block": [1], **more},
     )
 
 
 N = {"name": "n", "min": 0, "max": 3}
 
 
-@pytest.mark.parametrize(("subject", "race"), [
-    (store("S[(2,1):(1,1)]"), False),
-    (store("S[(2,1):(0,1)]"), True),
-    (store("S[(2,1):(1,1)]", block=[2]), True),
-    (store("S[(2,1):(1,1)]", block=[2], guard="laneid == 1"), False),
-    (store("S[(2,1):(1,1)]", block=[2], parameters={"pred": "laneid == 1"}), False),
-    (store("S[(2,1):(1,1)]", space="local", block=[2]), False),
-    (store("S[(2,1):(1,1)]", space="shared", cluster=[2, 1, 1]), False),
-    (store("S[(2,1):(1,1)]", space="global", cluster=[2, 1, 1]), True),
-    (store("S[(64,1):(1,1)]", begin="2 * laneid", block=[32]), False),
-    (store("S[(64,1):(1,1)]", begin="laneid", block=[32]), True),
-    (store("S[(64,1):(1,1)]", begin="2 * n", symbols=[N]), False),
-    (store("S[(64,1):(1,1)]", begin="2 * n + 8 * laneid", block=[2], symbols=[{**N, "varies": "thread"}]), False),
-    (store("S[(64,1):(1,1)]", begin="2 * n + 6 * laneid", block=[2], symbols=[{**N, "varies": "thread"}]), True),
-    (store("S[(64,1):(1,1)]", begin="2 * n + 6 * laneid", block=[2], symbols=[{**N, "varies": "warp"}]), False),
-    (store("S[(64,1):(1,1)]", begin="2 * n", cluster=[2, 1, 1], symbols=[{**N, "varies": "cta"}]), True),
-    (store("S[(64,1):(1,1)]", begin="2 * n + 8 * cbx", cluster=[2, 1, 1], symbols=[{**N, "varies": "cta"}]), False),
-    (store("S[(64,1):(1,1)]", begin="8 * (laneid // 2)", block=[4], guard="elected"), False),
-])
+@pytest.mark.parametrize(
+    ("subject", "race"),
+    [
+        (store("S[(2,1):(1,1)]"), False),
+        (store("S[(2,1):(0,1)]"), True),
+        (store("S[(2,1):(1,1)]", block=[2]), True),
+        (store("S[(2,1):(1,1)]", block=[2], guard="laneid == 1"), False),
+        (store("S[(2,1):(1,1)]", block=[2], parameters={"pred": "laneid == 1"}), False),
+        (store("S[(2,1):(1,1)]", space="local", block=[2]), False),
+        (store("S[(2,1):(1,1)]", space="shared", cluster=[2, 1, 1]), False),
+        (store("S[(2,1):(1,1)]", space="global", cluster=[2, 1, 1]), True),
+        (store("S[(64,1):(1,1)]", begin="2 * laneid", block=[32]), False),
+        (store("S[(64,1):(1,1)]", begin="laneid", block=[32]), True),
+        (store("S[(64,1):(1,1)]", begin="2 * n", symbols=[N]), False),
+        (store("S[(64,1):(1,1)]", begin="2 * n + 8 * laneid", block=[2], symbols=[{**N, "varies": "thread"}]), False),
+        (store("S[(64,1):(1,1)]", begin="2 * n + 6 * laneid", block=[2], symbols=[{**N, "varies": "thread"}]), True),
+        (store("S[(64,1):(1,1)]", begin="2 * n + 6 * laneid", block=[2], symbols=[{**N, "varies": "warp"}]), False),
+        (store("S[(64,1):(1,1)]", begin="2 * n", cluster=[2, 1, 1], symbols=[{**N, "varies": "cta"}]), True),
+        (store("S[(64,1):(1,1)]", begin="2 * n + 8 * cbx", cluster=[2, 1, 1], symbols=[{**N, "varies": "cta"}]), False),
+        (store("S[(64,1):(1,1)]", begin="8 * (laneid // 2)", block=[4], guard="elected"), False),
+    ],
+)
 def test_two_stores_to_one_byte_are_a_race(subject: dict[str, Any], race: bool):
     answer = model(subject).check()
     assert answer.status == "proved"
@@ -65,9 +70,21 @@ def test_a_destination_that_overlaps_its_source_is_an_alias():
     """No instruction of today has two memory operands; a made-up contract shows that the hazard is seen."""
     from tilecheck.evaluate import Model
 
-    operand = {"kind": "memory", "bits": 32, "dtypes": None, "space": "shared", "row": ["word"], "align_bytes": 4, "provider": None, "surplus": None}
+    operand = {
+        "kind": "memory",
+        "bits": 32,
+        "dtypes": None,
+        "space": "shared",
+        "row": ["word"],
+        "align_bytes": 4,
+        "provider": None,
+        "surplus": None,
+    }
     contract = {
-        "opcode": "copy", "collective": "thread", "atom": [["word", 2]], "parameters": [],
+        "opcode": "copy",
+        "collective": "thread",
+        "atom": [["word", 2]],
+        "parameters": [],
         "operands": [{**operand, "name": "dst", "write": True}, {**operand, "name": "src", "write": False}],
         "move": {"dst": "dst", "src": "src", "parts": [], "source": ["word"]},
     }

@@ -19,15 +19,32 @@ def offsets(text: str, shape: list[int], **values: int) -> list[int]:
     return [fixed.swizzled(fixed.value(c, "m")) for c in itertools.product(*map(range, shape))]
 
 
-@pytest.mark.parametrize(("text", "shape", "expected"), [
-    ("S[4:2]", [4], [0, 2, 4, 6]), ("S[(2,3):(1,2)]", [2, 3], [0, 2, 4, 1, 3, 5]), ("S[2,3]", [2, 3], [0, 1, 2, 3, 4, 5]), ("S[(2,3)]", [2, 3], list(range(6))),
-    ("S[4:-1] + 3", [4], [3, 2, 1, 0]), ("S[(2,2):(1,2)] + 1 + 4", [4], [5, 7, 6, 8]), ("S[6:1]", [2, 3], list(range(6))), ("S[(4,):(3,)]", [4], [0, 3, 6, 9]),
-    ("S[(n,2):(2,1)] + k*2 - 1", [2, 2], [5, 6, 7, 8]), ("S[2:1] - k + 5 + 2*-1 - (n-1)", [2], [-1, 0]), ("S[(min(n,9))*1:n+1]", [2], [0, 3]), ("S[(1,4,1):(7,1,9)]", [4, 1], [0, 1, 2, 3]),
-    ("S[ ( 2 , 2 ) : ( 1 @ laneid , 5 ) ]", [2, 2], [0, 5, 0, 5]), ("S[2,n,2]", [2, 2, 2], list(range(8))),
-    ("Swizzle(0,1,1) o S[4:1]", [4], [0, 1, 3, 2]), ("Swizzle(0,1,1,outer) o S[4:1]", [4], [0, 3, 2, 1]), ("Swizzle(0,1,1,inner) o S[4:1]", [4], [0, 1, 3, 2]),
-    ("Swizzle(1,1,1) o S[8:1]", [8], [0, 1, 2, 3, 6, 7, 4, 5]), ("Swizzle(0,0,3) o S[4:1] + 1", [4], [1, 2, 3, 4]),
-    ("Swizzle(0,1,1) o S[2:1] + 2", [2], [3, 2]), ("Swizzle(0,1,1) o Swizzle(0,1,1,outer) o S[4:1]", [4], [0, 2, 3, 1]),
-])
+@pytest.mark.parametrize(
+    ("text", "shape", "expected"),
+    [
+        ("S[4:2]", [4], [0, 2, 4, 6]),
+        ("S[(2,3):(1,2)]", [2, 3], [0, 2, 4, 1, 3, 5]),
+        ("S[2,3]", [2, 3], [0, 1, 2, 3, 4, 5]),
+        ("S[(2,3)]", [2, 3], list(range(6))),
+        ("S[4:-1] + 3", [4], [3, 2, 1, 0]),
+        ("S[(2,2):(1,2)] + 1 + 4", [4], [5, 7, 6, 8]),
+        ("S[6:1]", [2, 3], list(range(6))),
+        ("S[(4,):(3,)]", [4], [0, 3, 6, 9]),
+        ("S[(n,2):(2,1)] + k*2 - 1", [2, 2], [5, 6, 7, 8]),
+        ("S[2:1] - k + 5 + 2*-1 - (n-1)", [2], [-1, 0]),
+        ("S[(min(n,9))*1:n+1]", [2], [0, 3]),
+        ("S[(1,4,1):(7,1,9)]", [4, 1], [0, 1, 2, 3]),
+        ("S[ ( 2 , 2 ) : ( 1 @ laneid , 5 ) ]", [2, 2], [0, 5, 0, 5]),
+        ("S[2,n,2]", [2, 2, 2], list(range(8))),
+        ("Swizzle(0,1,1) o S[4:1]", [4], [0, 1, 3, 2]),
+        ("Swizzle(0,1,1,outer) o S[4:1]", [4], [0, 3, 2, 1]),
+        ("Swizzle(0,1,1,inner) o S[4:1]", [4], [0, 1, 3, 2]),
+        ("Swizzle(1,1,1) o S[8:1]", [8], [0, 1, 2, 3, 6, 7, 4, 5]),
+        ("Swizzle(0,0,3) o S[4:1] + 1", [4], [1, 2, 3, 4]),
+        ("Swizzle(0,1,1) o S[2:1] + 2", [2], [3, 2]),
+        ("Swizzle(0,1,1) o Swizzle(0,1,1,outer) o S[4:1]", [4], [0, 2, 3, 1]),
+    ],
+)
 def test_layouts_mean_what_they_say(text: str, shape: list[int], expected: list[int]):
     assert offsets(text, shape, n=2, k=3) == expected
 
@@ -57,10 +74,13 @@ def test_extents_that_do_not_make_up_the_shape_are_refused():
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 4), st.integers(-5, 9)), min_size=1, max_size=3), st.integers(0, 20),
+    st.lists(st.tuples(st.integers(1, 4), st.integers(-5, 9)), min_size=1, max_size=3),
+    st.integers(0, 20),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.booleans()), max_size=2),
 )
-def test_the_span_through_swizzles_is_that_of_the_last_element(factors: list[tuple[int, int]], offset: int, swizzles: list[tuple[int, int, int, bool]]):
+def test_the_span_through_swizzles_is_that_of_the_last_element(
+    factors: list[tuple[int, int]], offset: int, swizzles: list[tuple[int, int, int, bool]]
+):
     shape, strides = [e for e, _ in factors], [s for _, s in factors]
     if offset + sum((e - 1) * min(s, 0) for e, s in factors) < 0:
         offset = -sum((e - 1) * min(s, 0) for e, s in factors)
@@ -114,15 +134,23 @@ def test_a_size_that_is_not_given_is_refused():
 
 
 def test_reshape_and_broadcast():
-    shape, bits = addresses([2, 3], "S[(2,3):(10,1)]", {"op": "reshape", "shape": [3, 2]}, {"op": "reshape", "shape": [3, 1, 2]},
-                            {"op": "broadcast", "shape": [2, 3, 2, 2]})
+    shape, bits = addresses(
+        [2, 3],
+        "S[(2,3):(10,1)]",
+        {"op": "reshape", "shape": [3, 2]},
+        {"op": "reshape", "shape": [3, 1, 2]},
+        {"op": "broadcast", "shape": [2, 3, 2, 2]},
+    )
     assert shape == [2, 3, 2, 2]
     table = [0, 1, 2, 10, 11, 12]
     assert bits == [32 * table[2 * i + j] for _ in range(2) for i in range(3) for _ in range(2) for j in range(2)]
 
 
 def test_dtype_views_widen_and_narrow_the_last_axis():
-    assert addresses([2, 8], "S[(2,8):(16,1)]", {"op": "view", "dtype": "float32"}, dtype="float16") == ([2, 4], [0, 32, 64, 96, 256, 288, 320, 352])
+    assert addresses([2, 8], "S[(2,8):(16,1)]", {"op": "view", "dtype": "float32"}, dtype="float16") == (
+        [2, 4],
+        [0, 32, 64, 96, 256, 288, 320, 352],
+    )
     assert addresses([2], "S[2:1]", {"op": "view", "dtype": "uint8"}, dtype="float32") == ([8], [8 * k for k in range(8)])
     assert addresses([6], "S[6:1]", {"op": "view", "dtype": "bits8"}, dtype="float4_e2m1fn") == ([3], [0, 8, 16])
 
@@ -134,8 +162,15 @@ def test_a_swizzled_tile_keeps_its_bits_under_a_dtype_view():
 
 
 def test_symbolic_extents_are_known_once_the_symbols_are():
-    view = View({"space": "global", "dtype": "float32", "shape": ["n", 4], "layout": "S[n,4]",
-                 "view": [{"op": "rearrange", "pattern": "a b -> b a"}, {"op": "slice", "begin": [0, "k"], "extent": [None, 2]}]})
+    view = View(
+        {
+            "space": "global",
+            "dtype": "float32",
+            "shape": ["n", 4],
+            "layout": "S[n,4]",
+            "view": [{"op": "rearrange", "pattern": "a b -> b a"}, {"op": "slice", "begin": [0, "k"], "extent": [None, 2]}],
+        }
+    )
     assert view.static_shape == (4, 2)
     assert view.names == ("k", "n")
     assert view.fixed({"n": 5, "k": 3}).address((1, 1)) == 32 * (4 * 4 + 1)

@@ -75,15 +75,26 @@ def module(problem: list[Term], arch: str) -> str:
         lines += [*a.lines, f"st.global.b64 [%out], {register};", "add.u64 %out, %out, %step;"]
         a.lines = []
         a._memo = {} if k % 5 == 4 else a._memo
-    return "\n".join([
-        f".version {version(arch)}", f".target {arch}", ".address_size 64",
-        ".visible .entry arithmetic(.param .u64 p0, .param .u64 p1)", "{",
-        ".reg .b64 %a, %b, %c, %in, %out, %t, %step; .reg .b32 %u;", *a.declarations(),
-        "mov.u32 %u, %tid.x; cvt.u64.u32 %t, %u; ld.param.u64 %in, [p0]; ld.param.u64 %out, [p1];",
-        "mad.lo.u64 %in, %t, 24, %in; ld.global.b64 %a, [%in]; ld.global.b64 %b, [%in+8]; ld.global.b64 %c, [%in+16];",
-        "mad.lo.u64 %out, %t, 8, %out; mov.u32 %u, %ntid.x; cvt.u64.u32 %step, %u; shl.b64 %step, %step, 3;",
-        *lines, "ret;", "}",
-    ]) + "\n"
+    return (
+        "\n".join(
+            [
+                f".version {version(arch)}",
+                f".target {arch}",
+                ".address_size 64",
+                ".visible .entry arithmetic(.param .u64 p0, .param .u64 p1)",
+                "{",
+                ".reg .b64 %a, %b, %c, %in, %out, %t, %step; .reg .b32 %u;",
+                *a.declarations(),
+                "mov.u32 %u, %tid.x; cvt.u64.u32 %t, %u; ld.param.u64 %in, [p0]; ld.param.u64 %out, [p1];",
+                "mad.lo.u64 %in, %t, 24, %in; ld.global.b64 %a, [%in]; ld.global.b64 %b, [%in+8]; ld.global.b64 %c, [%in+16];",
+                "mad.lo.u64 %out, %t, 8, %out; mov.u32 %u, %ntid.x; cvt.u64.u32 %step, %u; shl.b64 %step, %step, 3;",
+                *lines,
+                "ret;",
+                "}",
+            ]
+        )
+        + "\n"
+    )
 
 
 def inside(term: Term, values: dict[str, int]) -> int | None:

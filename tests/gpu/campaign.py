@@ -34,8 +34,11 @@ def one_form(form: Form) -> Json:
     counts = found.evidence["compared"]
     assert isinstance(counts, dict)
     word = "matches" if found.matches else f"DIFFERS in {counts['different']} bytes"
-    print(f"{word:8} {form.name}: {counts['registers']} registers, {counts['memory_bytes']} bytes, {counts['undefined_bytes']} undefined "
-          f"({(time.perf_counter() - started) * 1e3:.0f} ms)", flush=True)
+    print(
+        f"{word:8} {form.name}: {counts['registers']} registers, {counts['memory_bytes']} bytes, {counts['undefined_bytes']} undefined "
+        f"({(time.perf_counter() - started) * 1e3:.0f} ms)",
+        flush=True,
+    )
     for difference in found.differences[:4]:
         print(f"    {difference}")
     return {**found.evidence, "status": "reconstructed" if found.matches else "different"}
@@ -48,9 +51,15 @@ def wide(form: Form) -> Json:
     found = assemble(kernel.ptx, kernel.arch)
     print(f"{'assembled' if found.ok else 'REFUSED'} {form.name} for {kernel.arch}: not reconstructed {found.log}", flush=True)
     return {
-        "form": form.name, "opcode": call.opcode, "contract": contract_hash(contract_of(call)), "arch": kernel.arch, "matches": None,
+        "form": form.name,
+        "opcode": call.opcode,
+        "contract": contract_hash(contract_of(call)),
+        "arch": kernel.arch,
+        "matches": None,
         "status": "assembled, not reconstructed" if found.ok else "refused",
-        "assembled": found.ok, "assembler": found.assembler, "ptx_sha256": ptx_sha256(kernel.emission.normalised),
+        "assembled": found.ok,
+        "assembler": found.assembler,
+        "ptx_sha256": ptx_sha256(kernel.emission.normalised),
     }
 
 
@@ -68,8 +77,19 @@ def mutant_rows(forms: dict[str, Form]) -> list[Json]:
             one.predicts(contract)
         differences, counts = compared(seen, predicted(call, seen.values, form.elected, contract))
         where = "prediction" if one.predicts else "emission"
-        print(f"{'noticed' if differences else 'MISSED'} mutant of the {where}, {one.part}: {one.what} ({one.form}): {counts['different']} bytes differ")
-        rows.append({"form": one.form, "part": one.part, "what": one.what, "mutated": where, "matches": not differences, "different_bytes": counts["different"]})
+        print(
+            f"{'noticed' if differences else 'MISSED'} mutant of the {where}, {one.part}: {one.what} ({one.form}): {counts['different']} bytes differ"
+        )
+        rows.append(
+            {
+                "form": one.form,
+                "part": one.part,
+                "what": one.what,
+                "mutated": where,
+                "matches": not differences,
+                "different_bytes": counts["different"],
+            }
+        )
     return rows
 
 
@@ -103,7 +123,9 @@ def main() -> int:
         (out / "mutants.json").write_text(json.dumps(bad, indent=1) + "\n", encoding="utf-8")
     different = [str(row["form"]) for entries in rows.values() for row in entries if row["matches"] is False]
     missed = sum(row["matches"] is True for row in bad)
-    print(f"{len(forms)} forms: {len(different)} differ, {len(failed)} failed; {len(bad)} mutants: {missed} missed; {time.perf_counter() - started:.1f} s")
+    print(
+        f"{len(forms)} forms: {len(different)} differ, {len(failed)} failed; {len(bad)} mutants: {missed} missed; {time.perf_counter() - started:.1f} s"
+    )
     return 1 if different or failed or missed or wrong else 0
 
 

@@ -10,8 +10,16 @@ Json = dict[str, object]
 WIDTHS = {"b8": 8, "b16": 16, "b32": 32, "b64": 64, "b128": 128}
 DTYPES = {8: "bits8", 16: "bits16", 32: "bits32", 64: "bits64", 128: "bits128"}
 TYPED = {
-    "u8": "uint8", "s8": "int8", "u16": "uint16", "s16": "int16", "u32": "uint32", "s32": "int32", "f32": "float32",
-    "u64": "uint64", "s64": "int64", "f64": "float64",
+    "u8": "uint8",
+    "s8": "int8",
+    "u16": "uint16",
+    "s16": "int16",
+    "u32": "uint32",
+    "s32": "int32",
+    "f32": "float32",
+    "u64": "uint64",
+    "s64": "int64",
+    "f64": "float64",
 }
 POLICIES = {"normal": 0x1000000000000000, "first": 0x12F0000000000000, "last": 0x14F0000000000000}
 """L2 cache policies as createpolicy.fractional makes them (CUTLASS 4, cute/arch/copy_sm90_desc.hpp)."""
@@ -54,8 +62,13 @@ def warp_memory(space: str, vec: int, bits: int, dtype: str, begin: str = "n") -
     row = 4 * vec
     lane = "1@laneid" if space == "local" else str(3 * row + vec)
     return {
-        "name": "A", "space": space, "dtype": dtype, "shape": [32, 3, row], "align": vec * bits // 8,
-        "layout": f"S[(32,3,{row}):({lane},{row},1)]", "view": [{"op": "slice", "begin": [0, 0, begin], "extent": [32, 3, vec]}],
+        "name": "A",
+        "space": space,
+        "dtype": dtype,
+        "shape": [32, 3, row],
+        "align": vec * bits // 8,
+        "layout": f"S[(32,3,{row}):({lane},{row},1)]",
+        "view": [{"op": "slice", "begin": [0, 0, begin], "extent": [32, 3, vec]}],
     }
 
 

@@ -105,7 +105,15 @@ def threads_form(name: str, opcode: str, *, block: list[int], memory: Json, regi
 
 def tile(space: str, shape: list[int], layout: str, *, align: int = 16, view: list[Json] | None = None) -> Json:
     """The memory operand A of 32-bit words."""
-    return {"name": "A", "space": space, "dtype": "bits32", "shape": shape, "layout": layout, "align": align, **({"view": view} if view else {})}
+    return {
+        "name": "A",
+        "space": space,
+        "dtype": "bits32",
+        "shape": shape,
+        "layout": layout,
+        "align": align,
+        **({"view": view} if view else {}),
+    }
 
 
 def memory_scopes() -> Iterator[Form]:
@@ -114,17 +122,26 @@ def memory_scopes() -> Iterator[Form]:
         for space in ("global", "shared"):
             op = f"{mnemonic}.{space}.v4.b32"
             yield threads_form(
-                f"{op} at warpgroup scope", op, block=[128], scope="warpgroup",
+                f"{op} at warpgroup scope",
+                op,
+                block=[128],
+                scope="warpgroup",
                 registers=register([4, 32, 2, 4], "S[(4,32,2,4):(1@wid_in_wg,1@laneid,4,1)] + 3", "bits32"),
                 memory=tile(space, [4, 32, 2, 4], "S[(4,32,2,4):(256,8,4,1)]"),
             )
             yield threads_form(
-                f"{op} at cta scope, three warps", op, block=[96], scope="cta",
+                f"{op} at cta scope, three warps",
+                op,
+                block=[96],
+                scope="cta",
                 registers=register([3, 32, 2, 4], "S[(3,32,2,4):(1@warpid,1@laneid,1,2)]", "bits32"),
                 memory=tile(space, [3, 32, 2, 4], "S[(3,32,2,4):(256,4,128,1)]"),
             )
             yield threads_form(
-                f"{op} at cta scope, block 16x2x4", op, block=[16, 2, 4], scope="cta",
+                f"{op} at cta scope, block 16x2x4",
+                op,
+                block=[16, 2, 4],
+                scope="cta",
                 registers=register([4, 32, 4], "S[(4,32,4):(1@warpid,1@laneid,2)]", "bits32"),
                 memory=tile(space, [4, 32, 4], "S[(4,32,4):(128,4,1)]"),
             )
@@ -135,12 +152,20 @@ def memory_scopes() -> Iterator[Form]:
 def _cluster_forms(op: str, space: str) -> Iterator[Form]:
     own = space == "shared"
     yield threads_form(
-        f"{op} at cluster scope [2]", op, block=[64], cluster=[2], scope="cluster",
+        f"{op} at cluster scope [2]",
+        op,
+        block=[64],
+        cluster=[2],
+        scope="cluster",
         registers=register([2, 2, 32, 4], "S[(2,2,32,4):(1@cbx,1@warpid,1@laneid,2)]", "bits32"),
         memory=tile(space, [2, 2, 32, 4], f"S[(2,2,32,4):({'1@cbx' if own else '1024'},128,4,1)]"),
     )
     yield threads_form(
-        f"{op} at cluster scope [2,1,2]", op, block=[32], cluster=[2, 1, 2], scope="cluster",
+        f"{op} at cluster scope [2,1,2]",
+        op,
+        block=[32],
+        cluster=[2, 1, 2],
+        scope="cluster",
         registers=register([2, 1, 2, 1, 32, 4], "S[(2,1,2,1,32,4):(1@cbz,1@cby,1@cbx,1@warpid,1@laneid,1)]", "bits32"),
         memory=tile(space, [2, 1, 2, 1, 32, 4], f"S[(2,1,2,1,32,4):({'1@cbz' if own else '256'},0,{'1@cbx' if own else '512'},0,4,1)]"),
     )
@@ -149,10 +174,15 @@ def _cluster_forms(op: str, space: str) -> Iterator[Form]:
 def _thread_scope() -> Iterator[Form]:
     """Thread scope, with lane-dependent, negative and floor arithmetic starts, hardware coordinates and varying symbols."""
     cases = (
-        ("laneid * 4", [32], {}), ("warpid // 2 * 128 + warpid % 2 * 512 + laneid * 4", [128], {}), ("tx * 4", [96], {}),
-        ("(n - 40) // 8 * 4 + 40 + 4 * laneid", [32], {"n": -13}), ("4 * ((n - laneid) % 37)", [32], {"n": -5}),
-        ("tdiv(n, 3) * 4 + 256 + laneid * 4", [32], {"n": -35}), ("select(laneid < n, laneid, 63 - laneid) * 4", [32], {"n": 9}),
-        ("(laneid ^ n % 8) * 4", [32], {"n": -3}), ("4 * (max(min(laneid, n), 0) + max(laneid, n + 3))", [32], {"n": 11}),
+        ("laneid * 4", [32], {}),
+        ("warpid // 2 * 128 + warpid % 2 * 512 + laneid * 4", [128], {}),
+        ("tx * 4", [96], {}),
+        ("(n - 40) // 8 * 4 + 40 + 4 * laneid", [32], {"n": -13}),
+        ("4 * ((n - laneid) % 37)", [32], {"n": -5}),
+        ("tdiv(n, 3) * 4 + 256 + laneid * 4", [32], {"n": -35}),
+        ("select(laneid < n, laneid, 63 - laneid) * 4", [32], {"n": 9}),
+        ("(laneid ^ n % 8) * 4", [32], {"n": -3}),
+        ("4 * (max(min(laneid, n), 0) + max(laneid, n + 3))", [32], {"n": 11}),
         ("((laneid << 3) >> 1 & 0xfc | 0) + 4 * (n - n // 7 * 7)", [32], {"n": -20}),
         ("wid_in_wg * 128 + wgid * 512 + 4 * (tid_in_wg % 32)", [160], {}),
         ("4 * (tmod(n, 7) + 6) + 4 * laneid", [32], {"n": -40}),
@@ -164,7 +194,12 @@ def _thread_scope() -> Iterator[Form]:
             if mnemonic == "st" and "min(" in begin:
                 values = {"n": 35}  # noqa: PLW2901 (other values let two lanes store to one place)
             yield threads_form(
-                f"{op} at thread scope, start {begin}", op, block=block, scope="thread", symbols=symbols, values=values,
+                f"{op} at thread scope, start {begin}",
+                op,
+                block=block,
+                scope="thread",
+                symbols=symbols,
+                values=values,
                 registers=register([4], "S[4:3] + 1", "bits32"),
                 memory=tile("global", [2048], "S[2048:1]", view=[{"op": "slice", "begin": [begin], "extent": [4]}]),
             )
@@ -178,7 +213,11 @@ def _varying() -> Iterator[Form]:
         for mnemonic in ("ld", "st"):
             op = f"{mnemonic}.global.v4.b32"
             yield threads_form(
-                f"{op}, start varies by {varies}", op, block=[32 if varies == "thread" else 64], scope="thread", values={"v": values},
+                f"{op}, start varies by {varies}",
+                op,
+                block=[32 if varies == "thread" else 64],
+                scope="thread",
+                values={"v": values},
                 symbols=[{"name": "v", "min": 0, "max": 1024, "multiple_of": 4, "varies": varies}],
                 registers=register([4], "S[4:1]", "bits32"),
                 memory=tile("global", [2048], "S[2048:1]", view=[{"op": "slice", "begin": [begin], "extent": [4]}]),
@@ -189,21 +228,46 @@ def memory_guards() -> Iterator[Form]:
     """Guards that leave sub-ranges of warps and lanes, the elected lane, predicates with and without preserve_dst."""
     for mnemonic in ("ld", "st"):
         op = f"{mnemonic}.shared.v2.b32"
-        for guard, warps, lanes in (("warpid >= 2", 2, 32), ("laneid < 16", 4, 16), ("warpid == 1 and laneid >= 8", 1, 24), ("warpid % 2 == 1", 2, 32)):
-            whose = {"warpid >= 2": "2@warpid", "laneid < 16": "", "warpid == 1 and laneid >= 8": "1@warpid + 8@laneid", "warpid % 2 == 1": "1@warpid"}[guard]
+        for guard, warps, lanes in (
+            ("warpid >= 2", 2, 32),
+            ("laneid < 16", 4, 16),
+            ("warpid == 1 and laneid >= 8", 1, 24),
+            ("warpid % 2 == 1", 2, 32),
+        ):
+            whose = {
+                "warpid >= 2": "2@warpid",
+                "laneid < 16": "",
+                "warpid == 1 and laneid >= 8": "1@warpid + 8@laneid",
+                "warpid % 2 == 1": "1@warpid",
+            }[guard]
             step = "2@warpid" if "%" in guard else "1@warpid"
             yield threads_form(
-                f"{op}, guard {guard}", op, block=[128], scope="cta", guard=guard,
-                registers=register([warps, lanes, 2], f"S[({warps},{lanes},2):({step},1@laneid,3)]{' + ' + whose if whose else ''}", "bits32"),
+                f"{op}, guard {guard}",
+                op,
+                block=[128],
+                scope="cta",
+                guard=guard,
+                registers=register(
+                    [warps, lanes, 2], f"S[({warps},{lanes},2):({step},1@laneid,3)]{' + ' + whose if whose else ''}", "bits32"
+                ),
                 memory=tile("shared", [warps, lanes, 2], f"S[({warps},{lanes},2):({2 * lanes},2,1)]", align=8),
             )
         yield threads_form(
-            f"{op} at thread scope, guard elected", op, block=[48], scope="thread", guard="elected", elected=21,
+            f"{op} at thread scope, guard elected",
+            op,
+            block=[48],
+            scope="thread",
+            guard="elected",
+            elected=21,
             registers=register([2], "S[2:2]", "bits32"),
             memory=tile("shared", [256], "S[256:1]", align=8, view=[{"op": "slice", "begin": ["2 * laneid + 64 * warpid"], "extent": [2]}]),
         )
         yield threads_form(
-            f"{op} at thread scope, guard tx % 3 == 1", op, block=[80], scope="thread", guard="tx % 3 == 1",
+            f"{op} at thread scope, guard tx % 3 == 1",
+            op,
+            block=[80],
+            scope="thread",
+            guard="tx % 3 == 1",
             registers=register([2], "S[2:-1] + 1", "bits32"),
             memory=tile("shared", [256], "S[256:1]", align=8, view=[{"op": "slice", "begin": ["2 * tx"], "extent": [2]}]),
         )
@@ -215,7 +279,7 @@ def _predicates() -> Iterator[Form]:
         vec, bits = _width(op)
         space = op.split(".")[1]
         for pred, value in (("laneid % 2 == 0", 0), ("n > 0", 0), ("laneid >= n and laneid != 17", 2 * vec)):
-            for preserve in ((True, False) if op.startswith("ld") else (None,)):
+            for preserve in (True, False) if op.startswith("ld") else (None,):
                 name = f"{op}, pred {pred}" + ("" if preserve is None else ", preserve_dst" if preserve else ", dst not preserved")
                 parameters: Json = {"pred": pred, **({"preserve_dst": preserve} if preserve else {})}
                 operands = ordered(op, bank(vec, DTYPES[bits], permuted=True), warp_memory(space, vec, bits, DTYPES[bits]))
@@ -225,43 +289,88 @@ def _predicates() -> Iterator[Form]:
 def memory_examples() -> Iterator[Form]:
     """The worked examples of SPEC, dtype views, symbolic shapes, base residues, full shared memory, partial warps, large clusters."""
     yield threads_form(
-        "SPEC: 64 threads, three 128-bit loads each", "ld.global.v4.b32", block=[64], scope="cta",
+        "SPEC: 64 threads, three 128-bit loads each",
+        "ld.global.v4.b32",
+        block=[64],
+        scope="cta",
         registers=register([2, 32, 3, 4], "S[(2,32,3,4):(1@warpid,1@laneid,8,2)]", "float32"),
         memory={
-            "name": "A", "space": "global", "dtype": "float32", "shape": [2, 32, 3, 64], "align": 16, "base": {"mod": 32, "is": 16},
+            "name": "A",
+            "space": "global",
+            "dtype": "float32",
+            "shape": [2, 32, 3, 64],
+            "align": 16,
+            "base": {"mod": 32, "is": 16},
             "view": [{"op": "slice", "begin": [0, 0, 0, "n"], "extent": [2, 32, 3, 4]}],
         },
-        symbols=[{"name": "n", "min": 0, "max": 60, "multiple_of": 4}], values={"n": 20},
+        symbols=[{"name": "n", "min": 0, "max": 60, "multiple_of": 4}],
+        values={"n": 20},
     )
     pattern: list[Json] = [{"op": "rearrange", "pattern": "i b j d -> j i (d b)", "sizes": {}}]
     layout, dense = "S[(15,2,7,2):(4,1,60,2)]", "S[(15,2,7,2):(8,2,120,4)]"
     for mnemonic in ("ld", "st"):
         for strides in (layout, dense):
             yield threads_form(
-                f"SPEC: {mnemonic} of 105 vectors, register strides {strides}", f"{mnemonic}.global.v4.b32", block=[1], scope="thread",
+                f"SPEC: {mnemonic} of 105 vectors, register strides {strides}",
+                f"{mnemonic}.global.v4.b32",
+                block=[1],
+                scope="thread",
                 registers={**register([15, 2, 7, 2], strides, "float32"), "view": pattern},
-                memory={"name": "A", "space": "global", "dtype": "float32", "shape": [15, 2, 7, 2], "align": 16, "layout": layout, "view": pattern},
+                memory={
+                    "name": "A",
+                    "space": "global",
+                    "dtype": "float32",
+                    "shape": [15, 2, 7, 2],
+                    "align": 16,
+                    "layout": layout,
+                    "view": pattern,
+                },
             )
-        half: list[Json] = [{"op": "slice", "begin": ["r", 0, 0], "extent": [1, 32, 8]}, {"op": "view", "dtype": "uint32"},
-                            {"op": "reshape", "shape": [32, 4]}]
+        half: list[Json] = [
+            {"op": "slice", "begin": ["r", 0, 0], "extent": [1, 32, 8]},
+            {"op": "view", "dtype": "uint32"},
+            {"op": "reshape", "shape": [32, 4]},
+        ]
         yield threads_form(
-            f"{mnemonic} of halves seen as words, symbolic rows and pitch", f"{mnemonic}.global.v4.u32", block=[32], scope="warp",
+            f"{mnemonic} of halves seen as words, symbolic rows and pitch",
+            f"{mnemonic}.global.v4.u32",
+            block=[32],
+            scope="warp",
             registers=register([32, 4], "S[(32,4):(1@laneid,1)]", "uint32"),
             memory={
-                "name": "A", "space": "global", "dtype": "float16", "shape": ["rows", 32, 8], "align": 16,
-                "layout": "S[(rows,32,8):(pitch,8,1)]", "view": half,
+                "name": "A",
+                "space": "global",
+                "dtype": "float16",
+                "shape": ["rows", 32, 8],
+                "align": 16,
+                "layout": "S[(rows,32,8):(pitch,8,1)]",
+                "view": half,
             },
-            symbols=[{"name": "rows", "min": 1, "max": 8}, {"name": "pitch", "min": 256, "max": 1024, "multiple_of": 8}, {"name": "r", "min": 0, "max": 7}],
-            assume=["r < rows"], values={"rows": 3, "pitch": 264, "r": 2},
+            symbols=[
+                {"name": "rows", "min": 1, "max": 8},
+                {"name": "pitch", "min": 256, "max": 1024, "multiple_of": 8},
+                {"name": "r", "min": 0, "max": 7},
+            ],
+            assume=["r < rows"],
+            values={"rows": 3, "pitch": 264, "r": 2},
         )
         yield threads_form(
-            f"{mnemonic} in 200000 bytes of shared memory", f"{mnemonic}.shared.v2.b64", block=[256], scope="cta",
+            f"{mnemonic} in 200000 bytes of shared memory",
+            f"{mnemonic}.shared.v2.b64",
+            block=[256],
+            scope="cta",
             registers=register([8, 32, 2], "S[(8,32,2):(1@warpid,1@laneid,2)]", "bits64"),
             memory={
-                "name": "A", "space": "shared", "dtype": "bits64", "shape": [12500, 2], "align": 128, "layout": "S[(12500,2):(2,1)]",
+                "name": "A",
+                "space": "shared",
+                "dtype": "bits64",
+                "shape": [12500, 2],
+                "align": 128,
+                "layout": "S[(12500,2):(2,1)]",
                 "view": [{"op": "slice", "begin": ["n", 0], "extent": [256, 2]}, {"op": "reshape", "shape": [8, 32, 2]}],
             },
-            symbols=[{"name": "n", "min": 0, "max": 12244}], values={"n": 12244},
+            symbols=[{"name": "n", "min": 0, "max": 12244}],
+            values={"n": 12244},
         )
     yield from _odd_launches()
 
@@ -269,28 +378,50 @@ def memory_examples() -> Iterator[Form]:
 def _odd_launches() -> Iterator[Form]:
     for mnemonic in ("ld", "st"):
         yield threads_form(
-            f"{mnemonic} at thread scope, block 5x3x3", f"{mnemonic}.shared.b64", block=[5, 3, 3], scope="thread",
+            f"{mnemonic} at thread scope, block 5x3x3",
+            f"{mnemonic}.shared.b64",
+            block=[5, 3, 3],
+            scope="thread",
             registers=register([1], "S[1:1] + 2", "bits64"),
             memory={
-                "name": "A", "space": "shared", "dtype": "bits64", "shape": [96], "align": 8,
+                "name": "A",
+                "space": "shared",
+                "dtype": "bits64",
+                "shape": [96],
+                "align": 8,
                 "view": [{"op": "slice", "begin": ["2 * (32 * warpid + laneid) + tx % 2"], "extent": [1]}],
             },
         )
         yield threads_form(
-            f"{mnemonic} at cluster scope [4,2,2]", f"{mnemonic}.global.v4.b32", block=[32], cluster=[4, 2, 2], scope="cluster",
+            f"{mnemonic} at cluster scope [4,2,2]",
+            f"{mnemonic}.global.v4.b32",
+            block=[32],
+            cluster=[4, 2, 2],
+            scope="cluster",
             registers=register([2, 2, 4, 1, 32, 4], "S[(2,2,4,1,32,4):(1@cbz,1@cby,1@cbx,1@warpid,1@laneid,1)]", "bits32"),
             memory=tile("global", [2, 2, 4, 1, 32, 4], "S[(2,2,4,1,32,4):(1024,512,128,0,4,1)]"),
         )
         yield threads_form(
-            f"{mnemonic} at thread scope in a cluster, start cbx * 256 + cby * 128 + 4 * laneid", f"{mnemonic}.global.v4.b32", block=[32], cluster=[2, 2],
-            scope="thread", registers=register([4], "S[4:1]", "bits32"),
-            memory=tile("global", [512], "S[512:1]", view=[{"op": "slice", "begin": ["cbx * 256 + cby * 128 + 4 * laneid"], "extent": [4]}]),
+            f"{mnemonic} at thread scope in a cluster, start cbx * 256 + cby * 128 + 4 * laneid",
+            f"{mnemonic}.global.v4.b32",
+            block=[32],
+            cluster=[2, 2],
+            scope="thread",
+            registers=register([4], "S[4:1]", "bits32"),
+            memory=tile(
+                "global", [512], "S[512:1]", view=[{"op": "slice", "begin": ["cbx * 256 + cby * 128 + 4 * laneid"], "extent": [4]}]
+            ),
         )
 
 
 def wide_forms() -> Iterator[Form]:
     """The 256-bit forms, which sm_90 does not have."""
-    for text, vec, bits, dtype in ((".v8.b32", 8, 32, ""), (".v4.b64", 4, 64, ""), (".v8.f32", 8, 32, "float32"), (".v4.s64", 4, 64, "int64")):
+    for text, vec, bits, dtype in (
+        (".v8.b32", 8, 32, ""),
+        (".v4.b64", 4, 64, ""),
+        (".v8.f32", 8, 32, "float32"),
+        (".v4.s64", 4, 64, "int64"),
+    ):
         for mnemonic in ("ld", "st"):
             yield plain(f"{mnemonic}.global{text}", vec, bits, dtype=dtype)
     yield plain("ld.global.L1::no_allocate.L2::evict_last.L2::256B.v8.b32", 8, 32)

@@ -29,7 +29,12 @@ def matrix_forms() -> Iterator[Form]:
                     yield from _matrix_scopes(f"{mnemonic}.sync.aligned.m8n8.x{num}{trans}.shared.b16", num)
     yield from _matrix_conditions()
     interleaved: Json = {
-        "name": "SM", "space": "shared", "dtype": "uint32", "shape": [16, 4, 2], "align": 16, "layout": "S[(16,4,2):(8,1,128)]",
+        "name": "SM",
+        "space": "shared",
+        "dtype": "uint32",
+        "shape": [16, 4, 2],
+        "align": 16,
+        "layout": "S[(16,4,2):(8,1,128)]",
         "view": [{"op": "rearrange", "pattern": "(r m) w k -> k m r w", "sizes": {"r": 8, "m": 2}}],
     }
     registers = register([2, 2, 8, 4], "S[(2,2,8,4):(8,2,4@laneid,1@laneid)]", "uint32", size_bytes=48)
@@ -47,7 +52,12 @@ def _matrix_rows(op: str, num: int) -> Iterator[Form]:
     dense = {"name": "A", "space": "shared", "dtype": "uint32", "shape": [num, 8, 4], "align": 16, "layout": f"S[({num},8,4):(32,4,1)]"}
     yield _matrix(f"{op}, dense", op, matrix_bank(num), dense, "warp")
     scattered = {
-        "name": "A", "space": "shared", "dtype": "float32", "shape": [2, 8, num, 4], "align": 16, "layout": f"S[(2,8,{num},4):(4,{20 * num},20,1)]",
+        "name": "A",
+        "space": "shared",
+        "dtype": "float32",
+        "shape": [2, 8, num, 4],
+        "align": 16,
+        "layout": f"S[(2,8,{num},4):(4,{20 * num},20,1)]",
         "view": [{"op": "rearrange", "pattern": "k r m w -> k m r w", "sizes": {}}],
     }
     yield _matrix(f"{op}, scattered rows", op, matrix_bank(num, separated=3, repeat=2), scattered, "warp")
@@ -59,9 +69,17 @@ def _matrix_rows(op: str, num: int) -> Iterator[Form]:
         words = 4 * num
         half = 2 if dtype == "float16" else 1
         tile_ = {
-            "name": "A", "space": "shared", "dtype": dtype, "shape": [64, per_row], "align": 1024, "layout": f"{swizzle} o S[(64,{per_row}):({per_row},1)]",
-            "view": [{"op": "slice", "begin": ["n", 0], "extent": [8, words * half]}, *view,
-                     {"op": "rearrange", "pattern": "r (m w) -> m r w", "sizes": {"w": 4}}],
+            "name": "A",
+            "space": "shared",
+            "dtype": dtype,
+            "shape": [64, per_row],
+            "align": 1024,
+            "layout": f"{swizzle} o S[(64,{per_row}):({per_row},1)]",
+            "view": [
+                {"op": "slice", "begin": ["n", 0], "extent": [8, words * half]},
+                *view,
+                {"op": "rearrange", "pattern": "r (m w) -> m r w", "sizes": {"w": 4}},
+            ],
         }
         symbols = [{"name": "n", "min": 0, "max": 56, "multiple_of": 4}]
         yield _matrix(f"{op}, {swizzle} of {dtype}", op, matrix_bank(num, separated=2), tile_, "warp", values={"n": 12}, symbols=symbols)
@@ -69,21 +87,34 @@ def _matrix_rows(op: str, num: int) -> Iterator[Form]:
 
 def _matrix_scopes(op: str, num: int) -> Iterator[Form]:
     """Warpgroup, CTA and cluster scope, and one warp of four."""
+
     def rows(warps: list[int], strides: list[str]) -> Json:
         shape = [*warps, 2, num, 8, 4]
         return {
-            "name": "A", "space": "shared", "dtype": "int32", "shape": shape, "align": 16,
+            "name": "A",
+            "space": "shared",
+            "dtype": "int32",
+            "shape": shape,
+            "align": 16,
             "layout": f"S[({','.join(map(str, shape))}):({','.join([*strides, str(32 * num), '32', '4', '1'])})]",
         }
 
     each = 64 * num
     yield _matrix(f"{op} at warpgroup scope", op, matrix_bank(num, warps="4:1@wid_in_wg", repeat=2), rows([4], [str(each)]), "warpgroup")
-    yield _matrix(f"{op} at cta scope", op, matrix_bank(num, warps="3:1@warpid", repeat=2), rows([3], [str(each)]), "cta", launch={"block": [96]})
     yield _matrix(
-        f"{op} at cluster scope", op, matrix_bank(num, warps="2:1@cbx 2:1@warpid", repeat=2), rows([2, 2], ["1@cbx", str(each)]), "cluster",
+        f"{op} at cta scope", op, matrix_bank(num, warps="3:1@warpid", repeat=2), rows([3], [str(each)]), "cta", launch={"block": [96]}
+    )
+    yield _matrix(
+        f"{op} at cluster scope",
+        op,
+        matrix_bank(num, warps="2:1@cbx 2:1@warpid", repeat=2),
+        rows([2, 2], ["1@cbx", str(each)]),
+        "cluster",
         launch={"block": [64], "cluster": [2]},
     )
-    yield _matrix(f"{op}, guard warpid == 2", op, matrix_bank(num, repeat=2), rows([], []), "warp", launch={"block": [128]}, guard="warpid == 2")
+    yield _matrix(
+        f"{op}, guard warpid == 2", op, matrix_bank(num, repeat=2), rows([], []), "warp", launch={"block": [128]}, guard="warpid == 2"
+    )
 
 
 def _matrix_conditions() -> Iterator[Form]:
@@ -91,11 +122,23 @@ def _matrix_conditions() -> Iterator[Form]:
         op = f"{mnemonic}.sync.aligned.m8n8.x2.shared.b16"
         for pred in ("n > 8", "n <= 8", "warpid == 1"):
             memory: Json = {
-                "name": "A", "space": "shared", "dtype": "uint32", "shape": [2, 64, 2, 4], "align": 16, "layout": "S[(2,64,2,4):(512,8,4,1)]",
+                "name": "A",
+                "space": "shared",
+                "dtype": "uint32",
+                "shape": [2, 64, 2, 4],
+                "align": 16,
+                "layout": "S[(2,64,2,4):(512,8,4,1)]",
                 "view": [{"op": "slice", "begin": [0, "n", 0, 0], "extent": [2, 8, 2, 4]}, {"op": "permute", "order": [0, 2, 1, 3]}],
             }
             parameters: Json = {"pred": pred, **({"preserve_dst": True} if mnemonic == "ldmatrix" else {})}
             yield _matrix(
-                f"{op}, pred {pred}", op, matrix_bank(2, warps="2:1@warpid", separated=2), memory, "cta", values={"n": 16}, launch={"block": [64]},
-                symbols=[{"name": "n", "min": 0, "max": 56, "multiple_of": 8}], parameters=parameters,
+                f"{op}, pred {pred}",
+                op,
+                matrix_bank(2, warps="2:1@warpid", separated=2),
+                memory,
+                "cta",
+                values={"n": 16},
+                launch={"block": [64]},
+                symbols=[{"name": "n", "min": 0, "max": 56, "multiple_of": 8}],
+                parameters=parameters,
             )

@@ -57,6 +57,7 @@ def source(*terms: object) -> Callable[[Data], None]:
 
 def halves(*terms: object) -> Callable[[Data], None]:
     """Splits each element in two and takes the halves from elsewhere."""
+
     def apply(contract: Data) -> None:
         contract["move"]["parts"] = [["half", 2]]
         contract["move"]["source"] = list(terms)
@@ -65,11 +66,15 @@ def halves(*terms: object) -> Callable[[Data], None]:
 
 
 def memory(**changes: object) -> Callable[[Contract], Contract]:
-    return lambda c: dataclasses.replace(c, operands=tuple(dataclasses.replace(o, **changes) if isinstance(o, Memory) else o for o in c.operands))
+    return lambda c: dataclasses.replace(
+        c, operands=tuple(dataclasses.replace(o, **changes) if isinstance(o, Memory) else o for o in c.operands)
+    )
 
 
 def register(order: Term) -> Callable[[Contract], Contract]:
-    return lambda c: dataclasses.replace(c, operands=tuple(dataclasses.replace(o, register=order) if isinstance(o, Register) else o for o in c.operands))
+    return lambda c: dataclasses.replace(
+        c, operands=tuple(dataclasses.replace(o, register=order) if isinstance(o, Register) else o for o in c.operands)
+    )
 
 
 def spelled(opcode: str) -> Callable[[Contract], Contract]:
@@ -98,7 +103,12 @@ def mutants() -> list[Mutant]:
         Mutant("transposition", STT, "as without .trans", source(*STRAIGHT)),
         Mutant("transposition", LDT, "written without .trans", emits=spelled("ldmatrix.sync.aligned.m8n8.x4.shared.b16")),
         Mutant("word order", LDX4, "halves of a word exchanged", source("matrix", "row", "word", _minus(1, "half"))),
-        Mutant("word order", STT, "halves of a transposed word exchanged", source("matrix", ["+", ["*", 2, "word"], _minus(1, "half")], *TRANSPOSED[2:])),
+        Mutant(
+            "word order",
+            STT,
+            "halves of a transposed word exchanged",
+            source("matrix", ["+", ["*", 2, "word"], _minus(1, "half")], *TRANSPOSED[2:]),
+        ),
         Mutant("word order", ld, "words descending", source(_minus(3, "word"))),
         Mutant("word order", st, "words exchanged in pairs", source(["^", "word", 1])),
         Mutant("word order", ld2, "words exchanged", source(_minus(1, "word"))),

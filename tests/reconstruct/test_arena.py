@@ -86,10 +86,16 @@ def test_a_right_run_matches_the_prediction():
     assert counts["undefined_bytes"] == 0
 
 
-@pytest.mark.parametrize(("role", "name", "byte", "says"), [
-    ("after", "R", 4, "R: thread 0, slot 1, byte 0 after"), ("after", "R", 0, "R: thread 0, slot 0, byte 0 after"),
-    ("tensor", "A", 9, "A: byte 9"), ("before", "R", 2, "R: thread 0, slot 0, byte 2 before"), ("tensor", "A", -3, "between the operands"),
-])
+@pytest.mark.parametrize(
+    ("role", "name", "byte", "says"),
+    [
+        ("after", "R", 4, "R: thread 0, slot 1, byte 0 after"),
+        ("after", "R", 0, "R: thread 0, slot 0, byte 0 after"),
+        ("tensor", "A", 9, "A: byte 9"),
+        ("before", "R", 2, "R: thread 0, slot 0, byte 2 before"),
+        ("tensor", "A", -3, "between the operands"),
+    ],
+)
 def test_one_wrong_byte_anywhere_is_noticed_and_named(role, name, byte, says):
     call, seen = observed("ld.global.v4.b32")
     at = seen.arena.region(role, name).at + byte
@@ -153,7 +159,13 @@ def test_unset_symbols_take_the_least_assignment_and_unknown_names_are_refused()
     n, m = symbol("n", min=4, max=60, multiple_of=4), symbol("m", min=0, max=9)
     memory = Tensor("A", (128,), "float32", align=16)
     call = apply(
-        "ld.global.v4.b32", Tensor("R", (4,), "float32", "register"), memory[n : n + 4], scope="thread", launch=Launch((1,)), assume=[m > 2, n > m], symbols=[n, m],
+        "ld.global.v4.b32",
+        Tensor("R", (4,), "float32", "register"),
+        memory[n : n + 4],
+        scope="thread",
+        launch=Launch((1,)),
+        assume=[m > 2, n > m],
+        symbols=[n, m],
     )
     assert completed(call, {"m": 5}) == {"n": 8, "m": 5}
     assert completed(call, None) == {"n": 4, "m": 3}

@@ -16,14 +16,22 @@ def call_of(symbols, *, guard="true", assume=(), pred=None, threads=32):
     registers, memory = Tensor("R", (4,), "float32", "register"), Tensor("A", (4,), "float32", align=16)
     parameters = {} if pred is None else {"pred": pred}
     return apply(
-        "ld.global.v4.b32", registers, memory, scope="thread", launch=Launch((threads,)), symbols=symbols, guard=parse(guard, truth=True),
-        assume=[parse(one, truth=True) for one in assume], **parameters,
+        "ld.global.v4.b32",
+        registers,
+        memory,
+        scope="thread",
+        launch=Launch((threads,)),
+        symbols=symbols,
+        guard=parse(guard, truth=True),
+        assume=[parse(one, truth=True) for one in assume],
+        **parameters,
     )
 
 
-@pytest.mark.parametrize(("assume", "expected"), [
-    ([], 0), (["n != 0"], 1), (["n < 0"], -1), (["n > 1 or n < -1"], 2), (["n * n == 49"], 7), (["n % 5 == 3"], -2), (["n % 5 == 4"], -1),
-])
+@pytest.mark.parametrize(
+    ("assume", "expected"),
+    [([], 0), (["n != 0"], 1), (["n < 0"], -1), (["n > 1 or n < -1"], 2), (["n * n == 49"], 7), (["n % 5 == 3"], -2), (["n % 5 == 4"], -1)],
+)
 def test_values_are_tried_from_zero_outwards(assume, expected):
     assert least_assignment(call_of([symbol("n", min=-50, max=50)], assume=assume)) == {"n": expected}
 
@@ -53,7 +61,13 @@ def test_guard_and_pred_need_one_thread():
 def test_a_symbolic_extent_is_not_negative():
     rows = symbol("rows", max=9)
     memory = Tensor("A", (rows, 4), "float32", align=16, layout=S[(rows, 4) : (4, 1)])
-    call = apply("ld.global.v4.b32", Tensor("R", (4,), "float32", "register"), memory[0:1, :].reshape(4), scope="thread", assume=["rows != 0", "rows != 1"])
+    call = apply(
+        "ld.global.v4.b32",
+        Tensor("R", (4,), "float32", "register"),
+        memory[0:1, :].reshape(4),
+        scope="thread",
+        assume=["rows != 0", "rows != 1"],
+    )
     assert least_assignment(call) == {"rows": 2}
 
 

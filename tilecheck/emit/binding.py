@@ -85,10 +85,14 @@ class Binding:
             names = {axis.name: value for axis, value in zip(self.contract.atom, atom, strict=True)}
             position = terms.evaluate(spec.register, names)
             lane = None if spec.lane is None else terms.evaluate(spec.lane, names)
-            bit = self._constant(self._bit(operand, repeat, atom), lane, f"operand {operand.label}: the slot of register {position} of repeat {list(repeat)}")
+            bit = self._constant(
+                self._bit(operand, repeat, atom), lane, f"operand {operand.label}: the slot of register {position} of repeat {list(repeat)}"
+            )
             slot, rest = divmod(bit, spec.bits)
             if rest or slot < 0:
-                raise EmissionError(f"operand {operand.label}: register {position} of repeat {list(repeat)} starts at bit {bit}, no whole {spec.bits}-bit slot")
+                raise EmissionError(
+                    f"operand {operand.label}: register {position} of repeat {list(repeat)} starts at bit {bit}, no whole {spec.bits}-bit slot"
+                )
             if found.setdefault(position, slot) != slot:
                 raise EmissionError(
                     f"operand {operand.label}: register {position} of repeat {list(repeat)} is slot {found[position]} in one lane and slot {slot} in another"
@@ -107,8 +111,7 @@ class Binding:
             return next(iter(values))
         on = ", ".join(f"the coordinate {name}" if name in self.run.ranges else f"the symbol {name}" for name in own)
         raise EmissionError(
-            f"{what} depends on {on}: "
-            "registers have no run-time index, so a slot must be a compile-time constant, the same in every thread"
+            f"{what} depends on {on}: registers have no run-time index, so a slot must be a compile-time constant, the same in every thread"
         )
 
     def _values(self, bit: Term) -> set[int] | None:
@@ -201,7 +204,9 @@ def _repeat(operands: list[Bound], groups: int, contract: Contract) -> tuple[int
     for operand in operands:
         shape = operand.trace.shape
         if len(shape) < groups + atoms or any(isinstance(extent, Expr) for extent in shape):
-            raise EmissionError(f"operand {operand.label} has the shape {shape}, expected {groups} group axes, repeats and an atom of {atoms}")
+            raise EmissionError(
+                f"operand {operand.label} has the shape {shape}, expected {groups} group axes, repeats and an atom of {atoms}"
+            )
         own = tuple(int(extent) for extent in shape[groups : len(shape) - atoms] if not isinstance(extent, Expr))
         if found is not None and own != found:
             raise EmissionError(f"operand {operand.label} repeats {own}, another operand {found}")

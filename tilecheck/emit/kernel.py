@@ -127,7 +127,9 @@ class _Writer:
         a.write(f"ld.param.u64 {self.zero}, [tc_p{count - 1}];")
         a.write(f"shr.u64 {self.zero}, {self.zero}, 8;")
         a.inputs["@thread"] = a.register(terms.add(terms.mul(32, var("warpid")), var("laneid")))
-        a.inputs["@global_thread"] = a.register(terms.add(terms.mul(launch.threads, var(CTA)), var("@thread")) if launch.ctas > 1 else var("@thread"))
+        a.inputs["@global_thread"] = a.register(
+            terms.add(terms.mul(launch.threads, var(CTA)), var("@thread")) if launch.ctas > 1 else var("@thread")
+        )
         number = 0
         cursor: Term | None = None
         for parameter in self.parameters:
@@ -228,9 +230,17 @@ class _Writer:
         first = a.inputs["@thread"] if shared else self.zero
         step = self.binding.call.launch.threads if shared else 1
         return [
-            f"mov.b64 {index}, {first};", f"{again}:", f"setp.ge.u64 {end}, {index}, {tensor.bytes};", f"@{end} bra {done};",
-            f"add.u64 {x}, {source}, {index};", f"add.u64 {y}, {target}, {index};", f"{load} {value}, [{x}];", f"{store} [{y}], {value};",
-            f"add.u64 {index}, {index}, {step};", f"bra {again};", f"{done}:",
+            f"mov.b64 {index}, {first};",
+            f"{again}:",
+            f"setp.ge.u64 {end}, {index}, {tensor.bytes};",
+            f"@{end} bra {done};",
+            f"add.u64 {x}, {source}, {index};",
+            f"add.u64 {y}, {target}, {index};",
+            f"{load} {value}, [{x}];",
+            f"{store} [{y}], {value};",
+            f"add.u64 {index}, {index}, {step};",
+            f"bra {again};",
+            f"{done}:",
         ]
 
     def guard(self) -> tuple[list[str], list[str]]:
@@ -259,14 +269,42 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
         raise EmissionError(f"{shared} bytes of shared memory, more than the {SHARED_LIMIT} of a CTA")
     declarations = _declarations(emission, registers)
     lines = [
-        f".version {version(emission.arch, call.opcode)}", f".target {emission.arch}", ".address_size 64", "",
+        f".version {version(emission.arch, call.opcode)}",
+        f".target {emission.arch}",
+        ".address_size 64",
+        "",
         *([".extern .shared .align 16 .b8 tc_shared[];"] if writer.shared_bytes else []),
-        f".visible .entry {NAME}(", *_parameter_lines(parameters), ")", f".reqntid {block[0]}, {block[1]}, {block[2]}",
+        f".visible .entry {NAME}(",
+        *_parameter_lines(parameters),
+        ")",
+        f".reqntid {block[0]}, {block[1]}, {block[2]}",
         *([f".reqnctapercluster {cluster[0]}, {cluster[1]}, {cluster[2]}"] if cluster else []),
-        "{", *declarations, *writer.a.declarations(), *declared, *writer.local_lines, *writer.a.lines, *guard, "",
-        emission.ptx, *(["TC_DONE:"] if guard else []), *writer.after, "ret;", "}", "",
+        "{",
+        *declarations,
+        *writer.a.declarations(),
+        *declared,
+        *writer.local_lines,
+        *writer.a.lines,
+        *guard,
+        "",
+        emission.ptx,
+        *(["TC_DONE:"] if guard else []),
+        *writer.after,
+        "ret;",
+        "}",
+        "",
     ]
-    return Kernel("\n".join(lines), NAME, emission.arch, parameters, writer.shared_bytes, block, cluster, emission, {o.label: o.tensor for o in binding.operands})
+    return Kernel(
+        "\n".join(lines),
+        NAME,
+        emission.arch,
+        parameters,
+        writer.shared_bytes,
+        block,
+        cluster,
+        emission,
+        {o.label: o.tensor for o in binding.operands},
+    )
 
 
 def _three(extents: tuple[int, ...]) -> tuple[int, int, int]:

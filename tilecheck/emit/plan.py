@@ -73,7 +73,12 @@ Parameter = GlobalTensor | StagedTensor | RegisterBank | Uniform | Varying | Ele
 def to_json(parameter: Parameter) -> Json:
     """A parameter as a JSON object; `role` names its kind."""
     roles = {
-        GlobalTensor: "global", StagedTensor: "staged", RegisterBank: "registers", Uniform: "uniform", Varying: "varying", Elected: "elected",
+        GlobalTensor: "global",
+        StagedTensor: "staged",
+        RegisterBank: "registers",
+        Uniform: "uniform",
+        Varying: "varying",
+        Elected: "elected",
     }
     return {"role": roles[type(parameter)], **asdict(parameter)}
 

@@ -160,13 +160,20 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     addresses = [{name: terms.add(var(f"@ptr:{tensors[name]}"), offset) for name, offset in issue.bytes.items()} for issue in issues]
     pred = checked_condition(binding, binding.run.pred, "pred")
     extras = _extra_operands(binding)
-    used = [*(simplified(a, binding.ranges) for issue in addresses for a in issue.values()), simplified(pred, binding.ranges), *extras.values()]
+    used = [
+        *(simplified(a, binding.ranges) for issue in addresses for a in issue.values()),
+        simplified(pred, binding.ranges),
+        *extras.values(),
+    ]
     names = frozenset(name for term in used for name in terms.variables(term))
     coordinates(arithmetic, call.launch, names)
     prefix = "" if pred is True else f"@{arithmetic.predicate(pred)} "
     operands = {name: arithmetic.register(term) for name, term in extras.items()}
     places = [{name: arithmetic.address(term) for name, term in one.items()} for one in addresses]
-    instructions = tuple(prefix + _instruction(binding.contract, registers, issue, {**operands, **place}) for issue, place in zip(issues, places, strict=True))
+    instructions = tuple(
+        prefix + _instruction(binding.contract, registers, issue, {**operands, **place})
+        for issue, place in zip(issues, places, strict=True)
+    )
     declarations, sets = _interface(binding, registers, names)
     guard = guard_term(call)
     head = _head(binding, arch, declarations, sets, None if guard is True else str(guard))

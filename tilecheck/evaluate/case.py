@@ -249,7 +249,9 @@ class Scene:
 
     def inside(self) -> Iterator[Scene]:
         """The scenes of threads of one instance of the scope, where a symbol that decides who executes varies inside it."""
-        levels = [level for level in self.launch.inner_levels if any(s.name in self.case.activity_names for s in self.case.varying((level,)))]
+        levels = [
+            level for level in self.launch.inner_levels if any(s.name in self.case.activity_names for s in self.case.varying((level,)))
+        ]
         return self.alternatives(levels) if levels else iter(())
 
     def settled(self) -> Active:

@@ -15,11 +15,21 @@ from tilecheck.evaluate.views import Coordinate, Extents, FixedView
 SHARED_BYTES = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 120: 101376, 90: 232448, 100: 232448}
 GENERIC = {"global", "shared", "local"}
 COVERS = {
-    "laneid": {"lane"}, "warpid": {"warp % 4", "warp // 4"}, "wid_in_wg": {"warp % 4"}, "wgid": {"warp // 4"},
-    "tid_in_wg": {"lane", "warp % 4"}, "tx": {"lane", "warp % 4", "warp // 4"}, "cbx": {"cbx"}, "cby": {"cby"}, "cbz": {"cbz"},
+    "laneid": {"lane"},
+    "warpid": {"warp % 4", "warp // 4"},
+    "wid_in_wg": {"warp % 4"},
+    "wgid": {"warp // 4"},
+    "tid_in_wg": {"lane", "warp % 4"},
+    "tx": {"lane", "warp % 4", "warp // 4"},
+    "cbx": {"cbx"},
+    "cby": {"cby"},
+    "cbz": {"cbz"},
 }
 INSIDE = {
-    "thread": (), "warp": ("lane",), "warpgroup": ("lane", "warp % 4"), "cta": ("lane", "warp % 4", "warp // 4"),
+    "thread": (),
+    "warp": ("lane",),
+    "warpgroup": ("lane", "warp % 4"),
+    "cta": ("lane", "warp % 4", "warp // 4"),
     "cluster": ("lane", "warp % 4", "warp // 4", "cbx", "cby", "cbz"),
 }
 OWN_AXES = {"register": set(COORDINATES), "global": set[str](), "shared": {"cbx", "cby", "cbz"}, "local": set(COORDINATES)}
@@ -117,7 +127,9 @@ def _split(scene: Scene, operand: Operand, thread: Thread | None, coordinate: Co
         return None
     row_bits = fixed.shapes[level][-1] * step.old_bits
     if row_bits % step.new_bits:
-        return _whole(operand, f"a last axis of a multiple of {step.new_bits} bits", f"{row_bits} bits ({row_bits % step.new_bits} too many)")
+        return _whole(
+            operand, f"a last axis of a multiple of {step.new_bits} bits", f"{row_bits} bits ({row_bits % step.new_bits} too many)"
+        )
     shape = fixed.shapes[level + 1]
     if len(coordinate) != len(shape) or not all(0 <= c < extent for c, extent in zip(coordinate, shape, strict=True)):
         return None
@@ -173,10 +185,10 @@ def form(case: Case, operand: Operand) -> Observation | None:
         return None
     if any(extent is None or extent <= 0 for extent in found):
         return _whole(operand, "positive static extents", _shape(found))
-    if len(found) < groups + len(atom) or found[len(found) - len(atom):] != atom:
+    if len(found) < groups + len(atom) or found[len(found) - len(atom) :] != atom:
         return _whole(operand, expected, _shape(found))
     first = case.operands[0].view.static_shape
-    repeat, wanted = found[groups: len(found) - len(atom)], first[groups: len(first) - len(atom)]
+    repeat, wanted = found[groups : len(found) - len(atom)], first[groups : len(first) - len(atom)]
     if repeat != wanted and len(first) >= groups + len(atom):
         return _whole(operand, f"repeat extents {list(wanted)}, as {case.operands[0].name} has", f"{list(repeat)}")
     return None
@@ -251,7 +263,9 @@ def distinct(site: Site) -> Observation | None:
     """No earlier element of the same thread has this slot."""
     own = slot(site.fixed, site.coordinate)
     atoms = site.operand.atoms_of(site.thread.lane)
-    for repeat in product(*(range(r + 1 if k == 0 else e) for k, (r, e) in enumerate(zip(site.repeat, repeats(site.scene, site.operand), strict=True)))):
+    for repeat in product(
+        *(range(r + 1 if k == 0 else e) for k, (r, e) in enumerate(zip(site.repeat, repeats(site.scene, site.operand), strict=True)))
+    ):
         for atom in atoms:
             if (repeat, atom) >= (site.repeat, site.atom):
                 return None
@@ -268,7 +282,7 @@ def taken(site: Site, own: int, repeat: Coordinate, atom: Coordinate) -> Observa
 def repeats(scene: Scene, operand: Operand) -> Coordinate:
     """The repeat extents of an operand of the right shape."""
     found = operand.view.static_shape
-    middle = found[scene.launch.group_rank: len(found) - len(operand.atom_extents)]
+    middle = found[scene.launch.group_rank : len(found) - len(operand.atom_extents)]
     return tuple(extent or 0 for extent in middle)
 
 
@@ -389,6 +403,11 @@ def aligned(site: Site) -> Observation | None:
 
 
 ELEMENT_CLAUSES: dict[str, Callable[[Site], Observation | None]] = {
-    "owner": owner, "distinct": distinct, "index.range": index_range, "bounds": bounds, "contiguous": contiguous, "aligned": aligned,
+    "owner": owner,
+    "distinct": distinct,
+    "index.range": index_range,
+    "bounds": bounds,
+    "contiguous": contiguous,
+    "aligned": aligned,
 }
 UNDER_PRED = {"index.range", "bounds", "contiguous", "aligned"}

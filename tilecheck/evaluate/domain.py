@@ -54,8 +54,12 @@ def symbol(form: Mapping[str, Any], index_range: tuple[int, int]) -> Symbol:
     """The symbol that a document declares."""
     low, high = form.get("min"), form.get("max")
     return Symbol(
-        str(form["name"]), index_range[0] if low is None else int(low), index_range[1] if high is None else int(high),
-        abs(int(form.get("multiple_of") or 1)) or 1, str(form.get("varies") or "grid"), low is not None and high is not None,
+        str(form["name"]),
+        index_range[0] if low is None else int(low),
+        index_range[1] if high is None else int(high),
+        abs(int(form.get("multiple_of") or 1)) or 1,
+        str(form.get("varies") or "grid"),
+        low is not None and high is not None,
     )
 
 

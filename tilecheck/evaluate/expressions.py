@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 ALLOWED = (
-    ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.Call,
+    ast.Constant,
+    ast.Name,
+    ast.Load,
+    ast.BinOp,
+    ast.operator,
+    ast.UnaryOp,
+    ast.unaryop,
+    ast.Compare,
+    ast.cmpop,
+    ast.BoolOp,
+    ast.boolop,
+    ast.Call,
 )
 FUNCTIONS = {"min", "max", "select", "tdiv", "tmod"}
 TRUTHS = {"true": True, "false": False}
@@ -186,9 +197,18 @@ def _compare(node: ast.Compare, values: Mapping[str, int], limits: Limits | None
         right = walk(part, values, limits)
         kind = type(operator)
         holds = (
-            left == right if kind is ast.Eq else left != right if kind is ast.NotEq
-            else left < right if kind is ast.Lt else left <= right if kind is ast.LtE
-            else left > right if kind is ast.Gt else left >= right if kind is ast.GtE
+            left == right
+            if kind is ast.Eq
+            else left != right
+            if kind is ast.NotEq
+            else left < right
+            if kind is ast.Lt
+            else left <= right
+            if kind is ast.LtE
+            else left > right
+            if kind is ast.Gt
+            else left >= right
+            if kind is ast.GtE
             else None
         )
         if holds is None:
@@ -235,10 +255,21 @@ def _apply(operator: str, numbers: Sequence[int]) -> int:
         return not numbers[0]
     a, b = numbers
     results = {
-        "*": lambda: a * b, "//": lambda: a // b, "%": lambda: a % b, "tdiv": lambda: truncated(a, b),
-        "tmod": lambda: a - b * truncated(a, b), "^": lambda: a ^ b, "&": lambda: a & b, "|": lambda: a | b,
-        "<<": lambda: a << b, ">>": lambda: a >> b, "min": lambda: min(a, b), "max": lambda: max(a, b),
-        "==": lambda: a == b, "<": lambda: a < b, "<=": lambda: a <= b,
+        "*": lambda: a * b,
+        "//": lambda: a // b,
+        "%": lambda: a % b,
+        "tdiv": lambda: truncated(a, b),
+        "tmod": lambda: a - b * truncated(a, b),
+        "^": lambda: a ^ b,
+        "&": lambda: a & b,
+        "|": lambda: a | b,
+        "<<": lambda: a << b,
+        ">>": lambda: a >> b,
+        "min": lambda: min(a, b),
+        "max": lambda: max(a, b),
+        "==": lambda: a == b,
+        "<": lambda: a < b,
+        "<=": lambda: a <= b,
     }
     if operator not in results:
         raise ValueError(f"unknown operator {operator!r} in a contract")

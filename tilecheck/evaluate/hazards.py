@@ -21,7 +21,9 @@ def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callabl
     if any(_race(case, operand, assignments, spend) for operand in stores):
         yield "memory.race"
     loads = [operand for operand in case.operands if not operand.write]
-    pairs = [(a, b) for a in case.operands if a.write for b in loads if a.named_tensor and a.tensor == b.tensor and a.view.space == b.view.space]
+    pairs = [
+        (a, b) for a in case.operands if a.write for b in loads if a.named_tensor and a.tensor == b.tensor and a.view.space == b.view.space
+    ]
     if any(_alias(case, a, b, assignments, spend) for a, b in pairs):
         yield "alias"
 

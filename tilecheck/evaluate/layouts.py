@@ -72,7 +72,9 @@ class Layout:
         return FixedLayout(
             tuple((f.extent.value(values), f.stride.value(values), f.axis) for f in self.shards),
             tuple((f.extent.value(values), f.stride.value(values), f.axis) for f in self.replicas),
-            offsets, self.swizzles, tuple(shape),
+            offsets,
+            self.swizzles,
+            tuple(shape),
         )
 
 
@@ -192,7 +194,7 @@ def parse_layout(text: str) -> Layout:
     rest, swizzles = text.strip(), list[Swizzle]()
     while match := re.match(r"Swizzle\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(inner|outer)\s*)?\)\s*o\s*", rest):
         swizzles.append(Swizzle(int(match[1]), int(match[2]), int(match[3]), match[4] == "outer"))
-        rest = rest[match.end():]
+        rest = rest[match.end() :]
     shards, replicas, offsets = list[Factor](), list[Factor](), list[tuple[Expression, str]]()
     for sign, part in summands(rest):
         body = re.fullmatch(r"([SR])\s*\[(.*)\]", part.strip(), re.DOTALL)
@@ -234,7 +236,7 @@ def split(text: str, separator: str) -> list[str]:
 def _factors(body: str) -> list[Factor]:
     extents, *strides = [_items(part) for part in split(body, ":")]
     if not strides:
-        compact = ["*".join(f"({extent})" for extent in extents[k + 1:]) or "1" for k in range(len(extents))]
+        compact = ["*".join(f"({extent})" for extent in extents[k + 1 :]) or "1" for k in range(len(extents))]
         strides = [compact]
     if len(strides) != 1 or len(strides[0]) != len(extents):
         raise ValueError(f"{body!r} has not one stride for each extent")

@@ -127,7 +127,7 @@ class Model:
         if missing and point.symbols:
             raise ValueError(f"the point gives no value for {', '.join(missing)}")
         given = {symbol.name: point.symbols[symbol.name] for symbol in self.case.facts.symbols if symbol.name in point.symbols}
-        elected = {symbol.name: point.symbols.get(symbol.name, 0) for symbol in self.case.symbols[len(self.case.facts.symbols):]}
+        elected = {symbol.name: point.symbols.get(symbol.name, 0) for symbol in self.case.symbols[len(self.case.facts.symbols) :]}
         return {**given, **elected}
 
     def _split(self, scene: Scene, operand: Operand, point: Point) -> Observation | None:
@@ -173,7 +173,11 @@ class Model:
         thread = point.thread()
         extents = operand.view.static_shape
         coordinate = (*point.group, *point.repeat, *point.atom)
-        if len(point.atom) != len(operand.atom_extents) or len(coordinate) != len(extents) or len(point.group) != self.case.launch.group_rank:
+        if (
+            len(point.atom) != len(operand.atom_extents)
+            or len(coordinate) != len(extents)
+            or len(point.group) != self.case.launch.group_rank
+        ):
             raise ValueError(f"the point's coordinate {list(coordinate)} is none of {operand.name}")
         if not all(0 <= c < (extent or 0) for c, extent in zip(coordinate, extents, strict=True)):
             return None
@@ -321,8 +325,12 @@ class Model:
                 continue
             atoms, group = operand.atoms_of(thread.lane), scene.group(thread)
             environment = scene.environment(thread)
-            key = (thread if short == "owner" else None, group, thread.lane if operand.holder_term is not None else None,
-                   *(environment[name] for name in operand.view.names))
+            key = (
+                thread if short == "owner" else None,
+                group,
+                thread.lane if operand.holder_term is not None else None,
+                *(environment[name] for name in operand.view.names),
+            )
             if key in seen:
                 continue
             seen.add(key)

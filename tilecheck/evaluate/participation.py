@@ -14,7 +14,9 @@ def participation(scene: Scene, thread: Thread) -> Observation | None:
     if launch.scope == "thread":
         if not launch.collective:
             return None
-        return Observation("a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together.")
+        return Observation(
+            "a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together."
+        )
     found = _undetermined(scene, thread) or _missing(scene, thread)
     if found is not None or not scene.active(thread):
         return found
@@ -27,7 +29,9 @@ def _undetermined(scene: Scene, thread: Thread) -> Observation | None:
     if all(other.active(thread) == executes for other in scene.inside()):
         return None
     expected, actual = f"{who(scene, thread)} to execute always or never", "it depends on a symbol that varies inside the scope"
-    return Observation(expected, actual, f"{who(scene, thread)} may or may not execute: {actual}, so no coordinate counts the active threads.")
+    return Observation(
+        expected, actual, f"{who(scene, thread)} may or may not execute: {actual}, so no coordinate counts the active threads."
+    )
 
 
 def _missing(scene: Scene, thread: Thread) -> Observation | None:
@@ -66,7 +70,9 @@ def _divergent(scene: Scene, thread: Thread) -> Observation | None:
     for name, expression in named:
         here, there = _value(expression, scene, thread), _value(expression, first, leader)
         if here is not None and there is not None and here != there:
-            sentence = f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in lane {leader.lane}; a warp needs one value."
+            sentence = (
+                f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in lane {leader.lane}; a warp needs one value."
+            )
             return Observation(f"{there}, as in lane {leader.lane}", f"{here}", sentence)
     return None
 

@@ -130,7 +130,7 @@ class Prediction:
                     target = self.unit(self.target, place, atom, self._number(part), bits)
                     at = dict(zip(names, (*atom, *part), strict=True))
                     found = tuple(term(form, at) for form in self.case.move["source"])
-                    number = self._number(found[len(atom):])
+                    number = self._number(found[len(atom) :])
                     yield target, None if skipped else self.unit(self.source, place, found[: len(atom)], number, bits)
 
     def _number(self, part: Coordinate) -> int:

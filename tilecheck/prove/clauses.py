@@ -21,7 +21,7 @@ from tilecheck.spec.limits import shared_floor, shared_limit
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
 from tilecheck.symbolic.parse import is_truth, parse
-from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
+from tilecheck.symbolic.terms import Expr, Term, var
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,9 +68,7 @@ def _pair(active: Term, variables: list[Variable], inner: list[Variable], slot: 
     different = terms.disj(*(terms.ne(var(v.name), rename[v.name]) for v in inner))
     together = True if lane is None else terms.eq(terms.substitute(lane, rename), lane)
     others = tuple(replace(v, name=f"{v.name}@1") for v in inner)
-    return Obligation(
-        (*variables, *others), terms.conj(active, different, together), terms.ne(terms.substitute(slot, rename), slot)
-    )
+    return Obligation((*variables, *others), terms.conj(active, different, together), terms.ne(terms.substitute(slot, rename), slot))
 
 
 def _collision(slots: list[int], owners: list[int] | None) -> int | None:

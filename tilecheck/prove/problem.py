@@ -12,7 +12,7 @@ from tilecheck.layout.tile import base_tile
 from tilecheck.layout.trace import Trace, trace
 from tilecheck.layout.view import Tensor, View
 from tilecheck.prove.obligation import Variable
-from tilecheck.scopes import CTA, THREAD, Execution, written, GroupAxis, execution, ground, group_axes
+from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution, ground, group_axes, written
 from tilecheck.spec.contract import Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var

@@ -138,7 +138,9 @@ def room(kernel: Kernel, values: Values) -> int:
         elif isinstance(one, Varying):
             total += 8 * one.threads + 2 * GAP
     if total > MOST_BYTES:
-        raise InputError(f"a run of this call takes {total} bytes of device memory, at most {MOST_BYTES} are used: bind its sizes to smaller values")
+        raise InputError(
+            f"a run of this call takes {total} bytes of device memory, at most {MOST_BYTES} are used: bind its sizes to smaller values"
+        )
     return total
 
 
@@ -155,7 +157,9 @@ class _Placer:
         self.end = GAP
         self.regions: list[Region] = []
 
-    def put(self, role: str, name: str, size: int, copies: int, per: str, *, slot_bytes: int = 0, align: int = ALIGN, residue: int = 0) -> int:
+    def put(
+        self, role: str, name: str, size: int, copies: int, per: str, *, slot_bytes: int = 0, align: int = ALIGN, residue: int = 0
+    ) -> int:
         """Places a region at an address that is `residue` modulo `align`; its address."""
         at = self.end + (residue - self.address - self.end) % align
         self.regions.append(Region(role, name, at, size, copies, per, slot_bytes))
@@ -176,7 +180,9 @@ def arena(kernel: Kernel, address: int, values: Values, elected: int) -> Arena:
             arguments += [placer.put(role, one.name, one.bytes, one.copies, per) for role in ("before", "after")]
         elif isinstance(one, RegisterBank):
             size = one.slots * one.slot_bytes
-            arguments += [placer.put(role, one.name, size, one.threads, "thread", slot_bytes=one.slot_bytes) for role in ("before", "after")]
+            arguments += [
+                placer.put(role, one.name, size, one.threads, "thread", slot_bytes=one.slot_bytes) for role in ("before", "after")
+            ]
         elif isinstance(one, Uniform):
             arguments.append(_uniform(values[one.symbol], one.symbol))
         elif isinstance(one, Varying):

@@ -59,7 +59,9 @@ class Gpu:
     def _info(self) -> DeviceInfo:
         capability = self.device.compute_capability
         version = int(self._ask(self.driver.cuDriverGetVersion))
-        return DeviceInfo(str(self.device.name), f"{capability[0]}.{capability[1]}", driver_version(), f"{version // 1000}.{version % 1000 // 10}")
+        return DeviceInfo(
+            str(self.device.name), f"{capability[0]}.{capability[1]}", driver_version(), f"{version // 1000}.{version % 1000 // 10}"
+        )
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """A driver call, its error raised."""
@@ -84,7 +86,9 @@ class Gpu:
         function = self._ask(self.driver.cuKernelGetFunction, self.driver.CUkernel(int(loaded.handle)))
         attribute = self.driver.CUfunction_attribute
         if kernel.shared_bytes > 48 << 10:
-            self._ask(self.driver.cuFuncSetAttribute, function, attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel.shared_bytes)
+            self._ask(
+                self.driver.cuFuncSetAttribute, function, attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel.shared_bytes
+            )
         if kernel.cluster and math.prod(kernel.cluster) > 8:
             self._ask(self.driver.cuFuncSetAttribute, function, attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
         return loaded

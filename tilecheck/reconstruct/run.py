@@ -134,7 +134,13 @@ def _counts(place: Arena, wanted: Expected) -> Json:
             memory += int((~skipped).sum())
         written += int((changed & ~skipped & moved[here]).sum())
         undefined += int(skipped.sum())
-    return {"registers": registers, "memory_bytes": memory, "written_bytes": written, "undefined_bytes": undefined, "arena_bytes": place.bytes}
+    return {
+        "registers": registers,
+        "memory_bytes": memory,
+        "written_bytes": written,
+        "undefined_bytes": undefined,
+        "arena_bytes": place.bytes,
+    }
 
 
 def predicted(call: Call, values: Values, elected: int, contract: Mapping[str, Any] | None = None) -> Image:
@@ -161,8 +167,20 @@ def evidence_of(call: Call, observed: Observed, counts: Json, *, form: str) -> J
     info, emission = observed.gpu.info, observed.kernel.emission
     contract = contract_of(call)
     return {
-        "form": form or call.id or call.opcode, "opcode": call.opcode, "contract": contract_hash(contract), "scope": call.scope,
-        "values": dict(observed.values), "elected": observed.elected, "matches": counts["different"] == 0, "compared": counts,
-        "instructions": len(emission.instructions), "ptx_sha256": ptx_sha256(emission.normalised), "arch": observed.kernel.arch,
-        "device": info.name, "compute_capability": info.compute_capability, "driver": info.driver, "cuda": info.cuda, "date": now(),
+        "form": form or call.id or call.opcode,
+        "opcode": call.opcode,
+        "contract": contract_hash(contract),
+        "scope": call.scope,
+        "values": dict(observed.values),
+        "elected": observed.elected,
+        "matches": counts["different"] == 0,
+        "compared": counts,
+        "instructions": len(emission.instructions),
+        "ptx_sha256": ptx_sha256(emission.normalised),
+        "arch": observed.kernel.arch,
+        "device": info.name,
+        "compute_capability": info.compute_capability,
+        "driver": info.driver,
+        "cuda": info.cuda,
+        "date": now(),
     }
