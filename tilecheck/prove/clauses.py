@@ -437,10 +437,10 @@ def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
     variables = (*problem.symbols, *problem.thread_variables())
     begins = [begin for step in side.view.steps if isinstance(step, Slice) for begin in step.begin]
     written_terms = [*begins, *(t for t in side.view.terms() if isinstance(t, Expr))]
-    for written in dict.fromkeys(t for t in written_terms if isinstance(t, Expr) or not low <= t <= high):
-        raw = terms.replace(written, hardware_terms(problem.call.launch))
+    for entry in dict.fromkeys(t for t in written_terms if isinstance(t, Expr) or not low <= t <= high):
+        raw = terms.replace(entry, hardware_terms(problem.call.launch))
         goal = in_range(raw, low, high, _ranges(problem))
-        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(written),))
+        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(entry),))
 
 
 def _ranges(problem: Problem) -> dict[str, tuple[int, int]]:
