@@ -13,7 +13,7 @@ DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in
 ELEMENT = r"element [A-Z]+\[\d+(, \d+)*\]"
 TOLD = {
     "A01": ("element (1, 0) of A", ("byte 6", "byte 4 or 8", "A[1, 0]", "A[1, 1]", "different 4-byte words"), "4 instead of 3 float16"),
-    "A02": ("element (0, 0) of A", ("byte 2", "byte 0 or 4", "A[0, 1]", "A[0, 2]", "different 4-byte words"), "multiple of 2 elements"),
+    "A02": ("element (0, 0) of A", ("byte 2", "byte 0 or 4", "A[0, 1]", "A[0, 2]", "different 4-byte words"), "at element 0 of axis 1"),
     "A03": ("element A[0]", ("byte 4", "byte 0 or 16", "i = 0, the base of A at 4 mod 16"), "Say align=16 on A"),
     "A06": ("element SM[1]", ("byte 4", "byte 0 or 16", "idx = 1"), "Declare idx with multiple_of=4"),
     "A09": ("repeat 1, word 0: element A[1, 0]", ("byte 20", "byte 16 or 32", "lda = 5"), "Declare lda with multiple_of=4"),

@@ -444,9 +444,12 @@ def reduced_item(item: Item, problem: str) -> Json:
     return reduced(document, fails_like(problem, lambda d: judged_pair(d, {s["name"]: ranges[s["name"]] for s in d["symbols"]})), tries=120)
 
 
-def _work(item: Item) -> tuple[Item, Sample, Json | None]:
-    sample = judged_item(item)
-    return item, sample, reduced_item(item, sample.problems[0]) if sample.problems else None
+def _work(item: Item) -> tuple[Item, Sample]:
+    return item, judged_item(item)
+
+
+def _reduce(job: tuple[Item, str]) -> tuple[Item, str, Json]:
+    return *job, reduced_item(*job)
 
 
 def main() -> int:
@@ -465,10 +468,12 @@ def main() -> int:
     todo += [item for family in families for item in (items(family, more, options.seed, unbounded_too=True) if more else [])]
     results: list[tuple[Item, Sample]] = []
     with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
-        for item, sample, smaller in pool.imap_unordered(_work, todo, chunksize=2):
+        for item, sample in pool.imap_unordered(_work, todo, chunksize=2):
             results.append((item, sample))
-            if smaller is not None:
-                told(item, sample, smaller)
+            if sample.problems:
+                told(item, sample)
+        for item, problem, smaller in pool.imap_unordered(_reduce, chosen(results)):
+            print(f"\nREDUCED: {problem}", json.dumps(smaller), *([] if item[2] is None else [f"ranges: {json.dumps(item[2])}"]), sep="\n  ", flush=True)
     bad = sum(bool(sample.problems) for _, sample in results)
     missed: list[str] = []
     for family in families:
@@ -479,10 +484,19 @@ def main() -> int:
     return 1 if bad or missed else 0
 
 
-def told(item: Item, sample: Sample, smaller: Json) -> None:
-    """Prints a disagreement and its reduced document."""
-    print(f"\nDISAGREEMENT ({item[0]}, {sample.mutation or 'no mutation'})", *sample.problems, f"reduced: {json.dumps(smaller)}", sep="\n  ")
-    print(f"  whole: {json.dumps(item[1])}", *([] if item[2] is None else [f"ranges: {json.dumps(item[2])}"]), sep="\n  ", flush=True)
+def told(item: Item, sample: Sample) -> None:
+    """Prints a disagreement."""
+    print(f"\nDISAGREEMENT ({item[0]}, {sample.mutation or 'no mutation'})", *sample.problems, json.dumps(item[1]), sep="\n  ")
+    print(*([] if item[2] is None else [f"  ranges: {json.dumps(item[2])}"]), flush=True)
+
+
+def chosen(results: list[tuple[Item, Sample]]) -> list[tuple[Item, str]]:
+    """Two disagreements of each kind, the shortest documents first."""
+    found: dict[str, list[tuple[Item, str]]] = {}
+    for item, sample in sorted(results, key=lambda result: len(json.dumps(result[0][1]))):
+        for problem in sample.problems[:1]:
+            found.setdefault(kind(problem), []).append((item, problem))
+    return [job for jobs in found.values() for job in jobs[:2]]
 
 
 def report(name: str, samples: list[Sample]) -> list[str]:

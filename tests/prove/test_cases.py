@@ -16,9 +16,6 @@ SEED = 2
 NEEDS_SMT: frozenset[str] = frozenset()
 """Cases that enumeration cannot reach and that no other tier decides: exactly the unproved ones."""
 
-GENERIC_STORAGE = frozenset({"ld-generic-space"})
-"""The prover refutes `storage` of a generic spelling too, whose contract names no space; the evaluator does not."""
-
 IDS = tuple(cases())
 
 
@@ -73,12 +70,12 @@ def values(case: Case, rng: random.Random) -> dict[str, int]:
 
 
 def fixed_calls(case_id: str) -> list[Call]:
-    """The call with symbols set to three seeded values of each."""
+    """The call with symbols set to two seeded values of each."""
     rng = random.Random(f"{SEED}-{case_id}")
-    return [call_of(case_id).substitute(**values(cases()[case_id], rng)) for _ in range(3)]
+    return [call_of(case_id).substitute(**values(cases()[case_id], rng)) for _ in range(2)]
 
 
-@pytest.mark.parametrize("case_id", [i for i in IDS if i not in GENERIC_STORAGE])
+@pytest.mark.parametrize("case_id", IDS)
 def test_brute_force_agrees_with_the_verdict(case_id):
     found = disagreements(call_of(case_id), verdict_of(case_id))
     if found is None:
@@ -90,17 +87,6 @@ def test_brute_force_agrees_with_the_verdict(case_id):
             if verdict_of(case_id).status == "proved" and verdict.status not in {"proved", "vacuous"}:
                 found.append(f"proved for all symbols, but {verdict.status} for {call.to_json()}")
     assert not found, "\n".join(found)
-
-
-@pytest.mark.xfail(reason="the prover compares the space of an operand with '' for a generic spelling", strict=True)
-@pytest.mark.parametrize("case_id", sorted(GENERIC_STORAGE))
-def test_brute_force_agrees_with_the_verdict_on_a_generic_spelling(case_id):
-    assert disagreements(call_of(case_id), verdict_of(case_id)) == []
-
-
-def test_most_cases_are_small_enough_for_brute_force():
-    """At the default budget; the others are compared at seeded values of their symbols."""
-    assert sum(disagreements(call_of(i), verdict_of(i), 3_000) is not None for i in IDS[::4]) >= len(IDS[::4]) // 2
 
 
 @pytest.mark.parametrize("case_id", [i for i in IDS if cases()[i].expect == "refuted"])
@@ -115,7 +101,7 @@ def test_every_verdict_follows_its_schema():
     from tilecheck.schema import schema
 
     validator = jsonschema.Draft202012Validator(schema("verdict"))
-    for case in every_case():
+    for case in (*cases().values(), *(case for case in every_case()[::9] if case.id not in cases())):
         verdict = verdict_of(case.id) if case.id in cases() else check(read_call(case.document))
         validator.validate(verdict.to_json(expect=case.expect, as_expected=verdict.status == case.expect))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+from functools import cache
 
 import pytest
-from known_cases import cases, failing, verdict_of
+from known_cases import THOROUGH, cases, failing, verdict_of
 from transformations import EVERY, transformed
 
 from tilecheck.document import read_call
@@ -15,6 +16,18 @@ from tilecheck.prove.check import check
 
 SEED = int(os.environ.get("TILECHECK_SEED", "20251129"))
 LEAST = 30
+EACH = 6
+RARE = ("repeats_permuted", "facts_moved_between_guard_and_assumptions")
+"""Transformations that apply to few cases: tried on every case, beside EACH others."""
+
+
+@cache
+def chosen(case_id: str) -> frozenset[str]:
+    """The transformations of one case: a seeded set; all of them with TILECHECK_THOROUGH=1."""
+    if THOROUGH:
+        return frozenset(EVERY)
+    others = [name for name in EVERY if name not in RARE]
+    return frozenset((*RARE, *random.Random(f"{SEED}-{case_id}").sample(others, EACH)))
 
 
 @pytest.mark.parametrize("name", list(EVERY))
@@ -22,6 +35,8 @@ def test_a_case_keeps_its_status_and_its_failing_clauses(name):
     print(f"seed {SEED} (TILECHECK_SEED sets another)")
     applied, wrong = 0, []
     for case_id, case in cases().items():
+        if name not in chosen(case_id):
+            continue
         document = transformed(name, case.document, random.Random(f"{SEED}-{name}-{case_id}"))
         if document is None:
             continue

@@ -37,14 +37,15 @@ def test_it_is_as_the_sentence_says(sentence):
         assert {hazard.id for hazard in verdict.hazards} == ({own.hazard} if own.hazard else set())
 
 
+LARGE = frozenset({"a guard uniform in the grid", "a start below a symbolic extent", "a start at a symbolic extent"})
+"""Cases whose symbols have no bounds: brute force looks at the first points only."""
+
+
 @pytest.mark.parametrize("sentence", list(CASES))
 def test_brute_force_says_so_too(sentence):
-    found = disagreements(*answer(sentence))
+    found = disagreements(*answer(sentence), 20_000)
+    assert (found is None) is (sentence in LARGE)
     assert not (partial(*answer(sentence)) if found is None else found)
-
-
-def test_almost_every_case_is_small_enough_for_brute_force():
-    assert sum(disagreements(*answer(sentence)) is None for sentence in list(CASES)[::3]) <= 3
 
 
 # --- what a table does not say ---------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class Axis:
 
     digits: list[Digit]
     begin: int | str = 0
-    room: int | None = None
+    room: int | str | None = None
 
     @property
     def extent(self) -> int:
@@ -701,7 +701,7 @@ def undo_narrower(s: Source, operand: Operand) -> None:
     tail = last.digits[-1]
     if tail.axis == "m" and tail.stride == factor:
         if len(last.digits) == 1:
-            last.begin, last.room = times(last.begin, factor), None if last.room is None else last.room * factor
+            last.begin, last.room = times(last.begin, factor), None if last.room is None else times(last.room, factor)
         tail.extent, tail.stride = tail.extent * factor, 1
     else:
         last.digits.append(Digit(factor, 1))

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 NAMES = ("i", "j", "laneid")
-SETTINGS = settings(deadline=None, max_examples=200, derandomize=True, database=None)
+SETTINGS = settings(deadline=None, max_examples=120, derandomize=True, database=None)
 """Derandomised: the same examples in every run."""
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

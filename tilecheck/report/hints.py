@@ -176,6 +176,8 @@ def _extent(name: str, clause: ClauseResult, operand: Operand | None, call: Call
     begin, limit, extent = found.check.begin, found.check.limit, found.check.extent
     if found.limit < 1 or (isinstance(extent, int) and extent > found.limit):
         return f"The axis has {found.limit} elements and the slice takes {extent}: no start fits."
+    if isinstance(begin, int):
+        return f"Start the slice between 0 and {terms.sub(limit, extent)} there, not at {begin}."
     return f"Keep {begin} between 0 and {terms.sub(limit, extent)} there."
 
 

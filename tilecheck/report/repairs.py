@@ -135,8 +135,7 @@ def _starts(call: Call, place: int, need: int, example: Counterexample, before: 
             for divisor in divisors if isinstance(begin, int) else ():
                 if isinstance(begin, int) and begin % divisor:
                     moved = begin - begin % divisor
-                    where = f"the slice of {view.tensor.name} at a multiple of {divisor} elements on axis {axis}"
-                    text = f"{before}{start} {where} ({moved} for instance, not {begin})"
+                    text = f"{before}{start} the slice of {view.tensor.name} at element {moved} of axis {axis}, for instance, not at {begin}"
                     yield text, _with_begin(call, place, number, axis, moved)
 
 
