@@ -25,7 +25,7 @@ MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix")
 OUTSIDE = frozenset({"opcode", "space.explicit"})
 """Clauses about the spelling, which the evaluator does not judge."""
 THOROUGH = bool(os.environ.get("TILECHECK_THOROUGH"))
-POINTS = 2_000_000 if THOROUGH else 6_000
+POINTS = 2_000_000 if THOROUGH else 4_000
 """Points that brute force may look at in one call; TILECHECK_THOROUGH=1 lets it look at all of them (minutes more)."""
 
 
@@ -128,7 +128,7 @@ def wrong_points(verdict: Verdict, failures: Mapping[str, Point], *, strict: boo
     return found
 
 
-def partial(call: Call, verdict: Verdict, points: int = 500) -> list[str]:
+def partial(call: Call, verdict: Verdict, points: int = 300) -> list[str]:
     """What brute force over the first points says against the verdict."""
     model = model_of(call)
     assert model is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
+from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
 from tilecheck.prove.problem import Problem, Side, atom_variables, fixed, repeat_terms, repeat_variables
 from tilecheck.spec.contract import Register
@@ -39,7 +39,7 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     parts, rest = relevant(active, terms.eq(slot, 0))
     used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
     pair = _pair(active, [*outer, *inner], inner, slot, lane)
-    grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, MAX_POINTS)
+    grid = make_grid([*outer, *inner], parts, used | {v.name for v in inner}, tiers.limit)
     if isinstance(grid, str):
         found = tiers.solved(pair, grid)
         if found.holds is False:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
 MAX_POINTS = 1 << 20
+FEW_POINTS = 1 << 16
+"""Up to here enumeration is quicker than the solver; beyond, it is what remains where the solver abstains."""
 SAMPLES = 4096
 SAFE = 1 << 62
 

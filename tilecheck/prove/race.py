@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
+from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables
 from tilecheck.prove.verdict import Hazard
@@ -51,7 +51,7 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
     if rest and tiers.least([v for v in problem.symbols if v.name not in used], rest) is None:
         return None
-    grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, MAX_POINTS)
+    grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, tiers.limit)
     if isinstance(grid, str):
         found = tiers.solved(
             _pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid

@@ -39,7 +39,8 @@ class Tiers:
 
     def decide(self, obligation: Obligation) -> Outcome:
         """The outcome of an obligation; a witness gives every variable its least failing value."""
-        outcome = enumeration.decide(obligation, self.limit)
+        few = min(self.limit, enumeration.FEW_POINTS) if self.solver else self.limit
+        outcome = enumeration.decide(obligation, few)
         if outcome.holds is not None:
             self.compared(outcome, obligation)
             points = f", {outcome.points} points" if outcome.points else ""
@@ -54,6 +55,9 @@ class Tiers:
         asked = replace(obligation, variables=self.bounded(obligation.variables))
         found = smt.decide(asked, self.rlimit)
         if found.holds is None:
+            outcome = enumeration.decide(obligation, self.limit)
+            if outcome.holds is not None:
+                return replace(outcome, reason=f"enumeration, {outcome.points} points")
             return replace(found, reason=f"{outcome.reason}; {found.reason}")
         return found if found.holds else self._completed(asked, found)
 
