@@ -24,6 +24,8 @@ WORDS = frozenset({"format", "mbar", "a_major", "b_major", "a_format", "b_format
 """Parameters whose text is a word of its own rather than an expression."""
 CONDITIONS = frozenset({"pred", "accum", "neg_a", "neg_b", "sat_d", "ignore_src", "preserve_dst"})
 """Parameters whose text is a condition."""
+ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120, 121)
+"""The compute capabilities that PTX ISA 9 names as targets."""
 MAX_BYTES = 64 << 20
 MAX_RANK = 32
 MAX_OPERANDS = 16
@@ -256,8 +258,8 @@ class _Reader:
     def arch(self, value: object) -> str:
         arch = self.text(value, ".arch")
         digits = arch[3:-1] if arch[-1:] in {"a", "f"} else arch[3:]
-        if not (arch.startswith("sm_") and digits.isascii() and digits.isdigit() and 2 <= len(digits) <= 3):
-            raise self.fail(".arch", f"found {found(arch)}, expected an architecture such as sm_90a")
+        if not (arch.startswith("sm_") and digits.isascii() and digits.isdigit() and int(digits) in ARCHITECTURES):
+            raise self.fail(".arch", f"found {found(arch)}, expected an architecture such as sm_90a (known: {', '.join(map(str, ARCHITECTURES))})")
         return arch
 
     def launch(self, value: object, scope: str) -> Launch:

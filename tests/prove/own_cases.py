@@ -1138,6 +1138,7 @@ def put(layout: str = "S[1:1]", shape: Extents = (1,), space: str = "global", **
 
 case("all threads store to one word", put(), hazard="memory.race")
 case("one thread stores", put(block=(1,)))
+case("one thread of a block stores to a word that is not the first", put("S[1:1] + 1", guard="laneid == 1"))
 case("one elected thread stores", put(guard="elected"))
 case("elected threads of two warps store to one word", put(block=(64,), guard="elected"), hazard="memory.race")
 case("two repeats store to one word", put("S[(2,1):(0,1)]", (2, 1), block=(1,)), hazard="memory.race")

@@ -39,8 +39,9 @@ CTA_GUARDS = ("cbx == 0", "cby == 0", "cbx + 1 > 1", "cbz < 1")
 class Source:
     """Choices of a random source that Hypothesis seeds: one draw, so that no example is a copy of another with one choice changed."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, points: int) -> None:
         self.rng = rng
+        self.points = points
 
     def pick(self, *options: Any) -> Any:
         return self.rng.choice(options)
@@ -290,7 +291,7 @@ def symbols(s: Source, draft: Draft) -> None:
     """Up to two symbols, a few values each; facts that bind them."""
     points = max(1, len(draft.launch.threads) if not draft.collective else 128 * prod(p.count for p in draft.parts))
     points *= prod(draft.repeats) * (1 if draft.collective else prod(draft.atoms))
-    room = max(2, min(20, POINTS // points))
+    room = max(2, min(20, s.points // points))
     for name in ("n", "k")[: s.pick(1, 2, 1, 0, 1)]:
         count = s.number(2, room) if room > 2 else 2
         low = s.pick(-3, 0, -7, 1, -10, -1, 0, 5)
@@ -692,7 +693,7 @@ def undo_narrower(s: Source, operand: Operand) -> None:
     """Before it, elements were a fraction as wide: every stride counts more of them."""
     bits = width(operand.dtype)
     options = [b for b in (8, 16, 32, 4, 64, 1) if b < bits and bits // b <= 8]
-    if not options or operand.axes[-1].extent > 512 or not affordable(operand):
+    if not options or operand.axes[-1].extent > 512 or not affordable(s, operand):
         return
     new = s.pick(*options)
     factor = bits // new
@@ -709,9 +710,9 @@ def undo_narrower(s: Source, operand: Operand) -> None:
     operand.dtype = s.pick(*DTYPES[new])
 
 
-def affordable(operand: Operand) -> bool:
+def affordable(s: Source, operand: Operand) -> bool:
     """Whether brute force can look at every element of a dtype view, for each value of what the view depends on."""
-    return prod(shape_of(operand)) * operand.weight <= 4_000
+    return prod(shape_of(operand)) * operand.weight <= s.points
 
 
 def widened(operand: Operand, factor: int) -> None:
@@ -732,7 +733,7 @@ def undo_wider(s: Source, operand: Operand) -> None:
     tail = last.digits[-1]
     numbers = [d.stride for axis in operand.axes for d in axis.digits if d.axis == "m" and d is not tail] + [d.stride for d in operand.replicas if d.axis == "m"]
     numbers.append(operand.offset.get("m", 0))
-    if not affordable(operand) or len(last.digits) > 1 or tail.axis != "m" or tail.stride != 1 or last.sliced() or not all(isinstance(n, int) for n in numbers):
+    if not affordable(s, operand) or len(last.digits) > 1 or tail.axis != "m" or tail.stride != 1 or last.sliced() or not all(isinstance(n, int) for n in numbers):
         return
     options = [r for r in (2, 4, 8) if bits * r <= 128 and tail.extent % r == 0 and all(int(n) % r == 0 for n in numbers)
                and all(one[0] >= r.bit_length() - 1 for one in operand.swizzles)]
@@ -1140,9 +1141,9 @@ def break_index_range(s: Source, draft: Draft) -> None:
             s.pick(*others).stride = draft.unit << s.pick(31, 30, 29)
 
 
-def made(rng: random.Random, family: str) -> Json:
+def made(rng: random.Random, family: str, points: int = POINTS) -> Json:
     """A call document of a family, its mutation (or "") as its id."""
-    s = Source(rng)
+    s = Source(rng, points)
     draft = legal(s, family)
     broken = s.pick(*MUTATIONS) if s.chance(62) else ""
     if broken:
@@ -1150,9 +1151,9 @@ def made(rng: random.Random, family: str) -> Json:
     return document(s, draft) | {"id": broken}
 
 
-def calls(family: str) -> st.SearchStrategy[Json]:
-    """Call documents of a family."""
-    return st.randoms(use_true_random=True).map(lambda rng: made(rng, family))
+def calls(family: str, points: int = POINTS) -> st.SearchStrategy[Json]:
+    """Call documents of a family, for brute force over about so many points."""
+    return st.randoms(use_true_random=True).map(lambda rng: made(rng, family, points))
 
 
 # --- unbounded symbols -----------------------------------------------------------------------------------------------
@@ -1304,8 +1305,9 @@ def break_open(s: Source, draft: Draft) -> None:
         memory.align = s.pick(draft.align_bytes // 2, 1) or 1
 
 
-def opened(rng: random.Random, family: str) -> tuple[Json, Json]:
-    s = Source(rng)
+def opened(rng: random.Random, family: str, points: int = POINTS) -> tuple[Json, Json]:
+    """A document with unbounded symbols, and the ranges to clamp them to."""
+    s = Source(rng, points)
     draft, ranges = open_draft(s, family)
     broken = s.chance(45)
     if broken:
@@ -1317,6 +1319,6 @@ def opened(rng: random.Random, family: str) -> tuple[Json, Json]:
     return whole, {name: [max(0, low) if draft.index_dtype == "uint32" else low, high] for name, (low, high) in ranges.items() if name in used}
 
 
-def open_calls(family: str) -> st.SearchStrategy[tuple[Json, Json]]:
+def open_calls(family: str, points: int = POINTS) -> st.SearchStrategy[tuple[Json, Json]]:
     """Call documents with unbounded symbols, each with small ranges for them."""
-    return st.randoms(use_true_random=True).map(lambda rng: opened(rng, family))
+    return st.randoms(use_true_random=True).map(lambda rng: opened(rng, family, points))

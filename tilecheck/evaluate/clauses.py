@@ -12,7 +12,9 @@ from tilecheck.evaluate.expressions import Expression, LimitError, Limits
 from tilecheck.evaluate.launch import COORDINATES, Thread
 from tilecheck.evaluate.views import Coordinate, Extents, FixedView
 
-SHARED_BYTES = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 120: 101376, 90: 232448, 100: 232448}
+SHARED_BYTES = {
+    75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 110: 232448, 120: 101376, 121: 101376,
+}
 GENERIC = {"global", "shared", "local"}
 COVERS = {
     "laneid": {"lane"},
@@ -372,7 +374,8 @@ def backing(scene: Scene, operand: Operand) -> Observation | None:
     needed = -(-span // 8)
     if size is not None and needed > size:
         return _whole(operand, f"a span of at most {size} bytes", f"{needed} bytes")
-    limit = SHARED_BYTES.get(int("".join(filter(str.isdigit, scene.case.arch)) or 0), max(SHARED_BYTES.values()))
+    number = int("".join(filter(str.isdigit, scene.case.arch)) or 0)
+    limit = SHARED_BYTES[max((known for known in SHARED_BYTES if known <= number), default=75)] if number else max(SHARED_BYTES.values())
     allocated = max(needed, size or 0)
     if view.space == "shared" and allocated > limit:
         return _whole(operand, f"at most {limit} bytes of shared memory", f"{allocated} bytes")

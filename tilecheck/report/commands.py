@@ -176,9 +176,10 @@ def reconstruct(request: Request) -> Result:
 
 
 def _values(request: Request, outcome: Outcome) -> Values:
-    from tilecheck.report.values import completed, parse_settings
+    from tilecheck.report.values import completed, parse_settings, require_lane
 
     call = outcome.item.call
+    require_lane(call, request.options.elected)
     return completed(call, parse_settings(request.options.set, call))
 
 
