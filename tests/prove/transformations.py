@@ -545,7 +545,7 @@ def ownership_spelt_otherwise(document: Document, rng: random.Random) -> Documen
             continue
         layout = parse_layout(operand["layout"])
         tile = base_tile(layout)
-        used = {one.axis for one in tile.shard} | {name for name, _ in tile.offset}
+        used = {one.axis for one in tile.shard if one.effective} | {name for name, _ in tile.offset}
         begins = [b for step in operand.get("view") or [] for b in step.get("begin", ())]
         low, high = limits(layout, "laneid")
         if (

@@ -22,7 +22,7 @@ def call_of(symbols, *, guard="true", assume=(), pred=None, threads=32):
         scope="thread",
         launch=Launch((threads,)),
         symbols=symbols,
-        guard=parse(guard, truth=True),
+        guard=guard,
         assume=[parse(one, truth=True) for one in assume],
         **parameters,
     )
