@@ -143,8 +143,8 @@ def against(answer: Answer, verdict: Verdict) -> list[str]:
         found.append(f"evaluator: hazards {hazard_ids(verdict)} and {set(answer.hazards)}")
     mine = points(verdict)
     for clause, point in answer.failures.items():
-        first = where(point, symbols=short(clause) not in {"shape", "backing"})
-        if mine.get(clause) is not None and mine[clause][bool(not first[0]) :] != first[bool(not first[0]) :]:
+        first, own = where(point, symbols=short(clause) not in {"shape", "backing"}), mine.get(clause)
+        if own is not None and (own[-1] != first[-1] or (own != first and short(clause) != "storage")):  # storage: the element; the rest has no say
             found.append(f"evaluator: point of {clause}: {mine[clause]} and {first}")
     return found
 
@@ -417,7 +417,7 @@ Item = tuple[str, Json, Json | None]
 """A family, a document, and the ranges that clamp its unbounded symbols."""
 
 
-def items(family: str, count: int, number: int, *, unbounded_too: bool = False) -> list[Item]:
+def items(family: str, count: int, number: int, *, points: int = views.POINTS, unbounded_too: bool = False) -> list[Item]:
     """`count` different documents of a family, seeded."""
     found: dict[str, Item] = {}
 
@@ -427,7 +427,7 @@ def items(family: str, count: int, number: int, *, unbounded_too: bool = False) 
             found[json.dumps(document, sort_keys=True)] = (family, document, ranges)
 
     run = settings(max_examples=count + count // 5 + 10, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-    seed(number)(run(given((views.open_calls if unbounded_too else views.calls)(family))(collect)))()
+    seed(number)(run(given((views.open_calls if unbounded_too else views.calls)(family, points))(collect)))()
     return list(found.values())
 
 

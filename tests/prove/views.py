@@ -101,6 +101,7 @@ class Operand:
     size: int | None = None
     spare: int | None = None
     flaw: str = ""
+    tensor: str | None = None
     unit: int = 1
     weight: int = 1
     steps: list[Json] = field(default_factory=list)
@@ -292,7 +293,7 @@ def symbols(s: Source, draft: Draft) -> None:
     points = max(1, len(draft.launch.threads) if not draft.collective else 128 * prod(p.count for p in draft.parts))
     points *= prod(draft.repeats) * (1 if draft.collective else prod(draft.atoms))
     room = max(2, min(20, s.points // points))
-    for name in ("n", "k")[: s.pick(1, 2, 1, 0, 1)]:
+    for name in ("a", "k")[: s.pick(1, 2, 1, 0, 1)]:
         count = s.number(2, room) if room > 2 else 2
         low = s.pick(-3, 0, -7, 1, -10, -1, 0, 5)
         step = s.pick(1, 1, 1, 2, 3)
@@ -318,7 +319,12 @@ def _restrict(s: Source, draft: Draft, name: str) -> None:
     """A condition on a symbol in the guard: a fact where it is uniform."""
     declared = next(d for d in draft.symbols if d["name"] == name)
     if declared.get("varies", "grid") in {"grid", "cluster"} or draft.scope == "thread" or (draft.scope == "warp" and declared["varies"] != "thread"):
-        draft.guard.append(s.pick("{0} > -3", "{0} % 3 != 1", "{0} <= 4", "({0} >> 1) < 3").format(name))
+        options = ["{0} > -3", "{0} % 3 != 1", "{0} <= 4", "({0} >> 1) < 3"]
+        if draft.scope == "thread":
+            options += ["laneid // 8 == {0}", "laneid < {0} + 9", "laneid % 3 == {0} % 3"]
+        elif draft.scope == "warp" and prod(draft.block) % 32 == 0:
+            options += ["warpid == {0}", "warpid <= {0}", "warpid % 2 == {0} % 2"]
+        draft.guard.append(s.pick(*options).format(name))
 
 
 def predicate(s: Source, draft: Draft, names: list[str]) -> None:
@@ -475,6 +481,8 @@ def memory_operand(s: Source, draft: Draft, environments: list[dict[str, int]]) 
     own_axes(s, draft, made)
     swizzle(s, draft, made)
     address_base(s, draft, made)
+    if s.chance(10):
+        made.tensor = s.pick("buf", "A")
     if s.chance(30):
         made.spare = s.pick(0, 0, 1, 64)
     draft.memory = made
@@ -590,7 +598,14 @@ def legal(s: Source, family: str) -> Draft:
         signed = "-" in starts or "//" in starts or any(d["min"] < 0 for d in draft.symbols)
         draft.index_dtype = "int32" if signed else s.pick("int32", "uint32", "uint32")
     if s.chance(10):
-        draft.arch = "sm_100a"
+        draft.arch = s.pick("sm_100a", "sm_103", "sm_110a", "sm_120")
+    if draft.family == "memory" and draft.memory.space == "global" and s.chance(12):
+        ranges: dict[str, tuple[int, int]] = {}
+        _symbolic(s, draft, ranges)
+        for declared in draft.symbols:
+            low, high = ranges.get(declared["name"], (0, 0))
+            declared.setdefault("min", max(low, -1))
+            declared.setdefault("max", min(high, 3 if declared["name"] == "i" else 2 * draft.unit + 1))
     return draft
 
 
@@ -765,7 +780,7 @@ def undo_broadcast(s: Source, operand: Operand) -> None:
         del operand.axes[0]
 
 
-UNDO = (undo_permute, undo_split, undo_narrower, undo_merge, undo_wider, undo_crop, undo_permute, undo_narrower, undo_split)
+UNDO = (undo_permute, undo_split, undo_narrower, undo_merge, undo_wider, undo_crop, undo_permute, undo_narrower, undo_split, undo_wider, undo_wider)
 
 
 def render(s: Source, operand: Operand) -> Json:
@@ -784,7 +799,7 @@ def render(s: Source, operand: Operand) -> Json:
     if operand.space != "register" and not first and s.chance(25):
         undo_narrower(s, operand)
     document: Json = {"name": operand.name, "space": operand.space, "dtype": operand.dtype, "shape": shape_of(operand), "layout": layout_text(s, operand)}
-    for key, value in (("align", operand.align), ("base", operand.base), ("size_bytes", operand.size)):
+    for key, value in (("tensor", operand.tensor), ("align", operand.align), ("base", operand.base), ("size_bytes", operand.size)):
         if value is not None:
             document[key] = value
     if operand.spare is not None:
@@ -826,14 +841,18 @@ def on_axis(value: int | str, axis: str) -> str:
 
 def document(s: Source, draft: Draft) -> Json:
     """The call document of a draft."""
-    guard = s.pick(" and ".join(f"({part})" for part in draft.guard), *([draft.guard[0]] if len(draft.guard) == 1 else [])) if draft.guard else None
+    for part in [part for part in draft.guard if s.chance(12)]:  # an assumption that names a coordinate is a condition like the guard
+        if draft.uniform(part) or expression(part).names & {*COORDINATES, "elected"}:
+            draft.guard.remove(part)
+            draft.assume.append(part)
+    guard = " and ".join(f"({part})" for part in draft.guard) if len(draft.guard) > 1 or s.chance(50) else "".join(draft.guard)
     operands = [render(s, draft.register), render(s, draft.memory)]
     made: Json = {
         "schema": "tilecheck/call@1", "id": "random", "opcode": draft.opcode or opcode_of(draft), "scope": draft.scope,
         "launch": {"block": draft.block, "cluster": draft.cluster}, "symbols": draft.symbols, "assume": draft.assume,
         "operands": operands if draft.load else operands[::-1], "parameters": draft.parameters,
     }
-    for key, value, default in (("guard", guard, None), ("index_dtype", draft.index_dtype, "int64"), ("arch", draft.arch, None)):
+    for key, value, default in (("guard", guard, ""), ("index_dtype", draft.index_dtype, "int64"), ("arch", draft.arch, None)):
         if value != default:
             made[key] = value
     if draft.edit is not None:
@@ -897,8 +916,9 @@ def break_operands(s: Source, draft: Draft) -> None:
         made["parameters"]["preserve_dst"] = True
 
     def policy(made: Json) -> None:
-        if made["parameters"].pop("cache_policy", None) is None:
-            made["parameters"]["cache_policy"] = 1
+        if made["parameters"].pop("cache_policy", None) is None or s.chance(30):
+            made["parameters"]["cache_policy"] = s.pick(1, -1, "n", (1 << 64) - 1)
+            made["symbols"] = made["symbols"] or [{"name": "n", "min": 0, "max": 1}]
 
     draft.edit = s.pick(drop, extra, scalar, unknown, number, alone, policy)
 
@@ -1104,7 +1124,7 @@ def break_backing(s: Source, draft: Draft) -> None:
         operand.size = s.pick(232_449, 300_000)
         operand.spare = None
         if s.chance(50):
-            draft.arch, operand.size = s.pick(("sm_90a", 232_456), ("sm_100", 232_449), ("sm_120", 101_377), ("sm_89" if not draft.collective or draft.load else "sm_90", 240_000))
+            draft.arch, operand.size = s.pick(("sm_90a", 232_456), ("sm_100", 232_449), ("sm_120", 101_377), ("sm_121", 101_377), ("sm_103", 232_449), ("sm_110a", 232_449), ("sm_89" if not draft.collective or draft.load else "sm_90", 240_000))
     else:
         operand.spare = -s.pick(1, 2, 8)
 
@@ -1265,7 +1285,7 @@ def _symbolic(s: Source, draft: Draft, ranges: dict[str, tuple[int, int]]) -> No
     if s.chance(60):
         begin, facts = s.pick((f"{unit} * i", ("i >= 0", f"i < n // {unit}")), (f"{unit} * i", (f"0 <= i and {unit} * i + {unit} <= n", "i < 4611686018427387904")),
                               (f"n - {unit}", (f"n >= {unit}", f"n % {unit} == 0")), (f"min({unit} * max(i, 0), n - {unit})", (f"n % {unit} == 0", f"n >= {unit}", "i < 1000")))
-        row.begin, row.room = begin, "n"  # type: ignore[assignment]
+        row.begin, row.room = begin, "n"
         names = ["n", *(["i"] if "i" in begin else [])]
         ranges |= {"n": (-1, 4 * unit + 1)} | ({"i": (-2, 6)} if "i" in begin else {})
         draft.assume += facts

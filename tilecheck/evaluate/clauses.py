@@ -216,6 +216,8 @@ def shape(scene: Scene, operand: Operand) -> Observation | None:
 
 def owner(site: Site) -> Observation | None:
     """The thread that executes the element is the one the layout says, in one replica at least."""
+    if outside(site):
+        return None
     scene, operand, layout = site.scene, site.operand, site.fixed.layout
     written = sorted(layout.axes())
     foreign = [axis for axis in written if axis not in OWN_AXES[operand.view.space]]
@@ -263,6 +265,8 @@ def slot(fixed: FixedView, coordinate: Coordinate) -> int:
 
 def distinct(site: Site) -> Observation | None:
     """No earlier element of the same thread has this slot."""
+    if outside(site):
+        return None
     own = slot(site.fixed, site.coordinate)
     atoms = site.operand.atoms_of(site.thread.lane)
     for repeat in product(

@@ -333,7 +333,7 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
             f"{name}.distinct",
             f"the registers of {side.name} that one thread writes are distinct",
             NOTHING,
-            outcome=distinct(problem, side, repeats, tiers),
+            outcome=distinct(problem, side, repeats, tiers, within(side)),
         )
 
 
@@ -345,7 +345,7 @@ def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
     statement = (
         f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
     )
-    return Clause(f"{side.spec.name}.owner", statement, _element(problem, side, repeats, problem.active, goal))
+    return Clause(f"{side.spec.name}.owner", statement, _element(problem, side, repeats, terms.conj(problem.active, within(side)), goal))
 
 
 def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
@@ -529,8 +529,13 @@ def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> 
     if lowest >= low and highest + more <= high:
         return
     goal = terms.conj(terms.le(low, linear), terms.le(terms.add(linear, more), high))
-    premise = terms.conj(problem.accessing, *(inside(check) for check in side.trace.slices))
+    premise = terms.conj(problem.accessing, within(side))
     yield Clause(name, statement, _element(problem, side, repeats, premise, goal), coordinates=("offset",))
+
+
+def within(side: Side) -> Term:
+    """Every slice of the view stays inside its axis: elsewhere an element is nowhere."""
+    return terms.conj(*(inside(check) for check in side.trace.slices))
 
 
 def inside(check: SliceCheck) -> Term:

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from tilecheck.prove.tiers import Tiers
 
 
-def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Outcome:
-    """For each thread: no two (repeat, atom) elements share a slot; the witness is the later one of the least pair."""
-    outcome, pair = _distinct(problem, side, repeats, tiers)
+def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers, within: Term) -> Outcome:
+    """For each thread: no two (repeat, atom) elements share a slot; the witness is the later one of the least pair.
+
+    within: the slices of the view are inside their axes; elements elsewhere do not count.
+    """
+    outcome, pair = _distinct(problem, side, repeats, tiers, within)
     tiers.compared(outcome, pair)
     return outcome
 
 
-def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Outcome, Obligation]:
+def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers, within: Term) -> tuple[Outcome, Obligation]:
     import numpy as np
 
     assert isinstance(side.spec, Register)
@@ -33,7 +36,7 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
     outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
-    active = terms.conj(problem.active, side.defined)
+    active = terms.conj(problem.active, side.defined, within)
     if lane is not None:
         slot, active = terms.substitute(slot, {"laneid": lane}), terms.substitute(active, {"laneid": lane})
     parts, rest = relevant(active, terms.eq(slot, 0))
@@ -43,7 +46,7 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     if isinstance(grid, str):
         found = tiers.solved(pair, grid)
         if found.holds is False:
-            found = replace(_distinct(fixed(problem, found.witness or {}), side, repeats, tiers)[0], reason=found.reason)
+            found = replace(_distinct(fixed(problem, found.witness or {}), side, repeats, tiers, within)[0], reason=found.reason)
         return found, pair
     if not grid.points:
         return Outcome(holds=True), pair

@@ -47,8 +47,10 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     if spec.provider is not None:
         provided = {"laneid": terms.normal(spec.provider)}
         accessing, start = terms.substitute(accessing, provided), terms.substitute(start, provided)
-    parts, rest = relevant(accessing, terms.conj(*(terms.eq(var(v.name), 0) for v in threads), terms.eq(start, 0)))
-    used = set(terms.variables(terms.conj(terms.eq(start, 0), *parts))) | {v.name for v in (*threads, *repeat_variables(repeats), *rows)}
+    own = (*threads, *repeat_variables(repeats), *rows)
+    matters = terms.add(start, *(var(v.name) for v in own))
+    parts, rest = relevant(accessing, terms.eq(matters, 0))
+    used = set(terms.variables(terms.conj(terms.eq(matters, 0), *parts)))
     if rest and tiers.least([v for v in problem.symbols if v.name not in used], rest) is None:
         return None
     grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, tiers.limit)

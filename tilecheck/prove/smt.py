@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SHIFTS = 160
 """Shifts by more bits than this move every index out of its type."""
+DIVISORS = 64
+"""A divisor that is no constant is taken apart into its values up to this one."""
 WIDEST_PRODUCT = 48
 """Products of two variables are bit-blasted up to this width only: integers do them better."""
 BIT_OPS = frozenset({"^", "&", "|"})
@@ -366,6 +368,8 @@ class BitVectors(Encoding):
 
         if op in {"<<", ">>"} and isinstance(b, Expr):
             return self._shifted(op, a, b, k)
+        if isinstance(b, Expr) and 0 < self.bounds(b)[1] <= DIVISORS:
+            return self._by_each(op, a, b, k)
         if not isinstance(b, int) or b < (0 if op in {"<<", ">>"} else 1):
             raise Unsupported(f"the divisor or shift amount {b}")
         if op == "<<":
@@ -383,6 +387,16 @@ class BitVectors(Encoding):
                 return self.low(a, k)
             return z3.ZeroExt(k - bits, self.low(a, bits)) if bits else self.low(0, k)
         return self.resized(self.digit(a, b)[0 if op == "//" else 1], k)
+
+    def _by_each(self, op: str, a: Term, b: Expr, k: int) -> z3.BitVecRef:
+        """A division by a symbol of few values: by each positive one (index.range asks that there is no other)."""
+        import z3
+
+        low, high = self.bounds(b)
+        result = self._divided(op, a, high, k)
+        for divisor in range(high - 1, max(low, 1) - 1, -1):
+            result = z3.If(self.truth(terms.eq(b, divisor)), self._divided(op, a, divisor, k), result)
+        return result
 
     def _shifted(self, op: str, a: Term, b: Expr, k: int) -> z3.BitVecRef:
         """A shift by an amount that is no constant: by each amount up to SHIFTS; beyond, nothing but the sign is left."""
