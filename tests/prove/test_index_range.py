@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits
-from tilecheck.prove.clauses import in_range
+from tilecheck.prove.addresses import in_range
 from tilecheck.symbolic import evaluate, parse, show
 
 SEED = 11

@@ -20,9 +20,10 @@ from tilecheck.call import Call
 from tilecheck.document import read_call
 from tilecheck.errors import DisagreementError
 from tilecheck.layout.trace import Trace
-from tilecheck.prove import active, clauses, problem
+from tilecheck.prove import active, addresses, operands, owners, problem
 from tilecheck.prove import check as checking
 from tilecheck.prove.check import check
+from tilecheck.prove.clause import NOTHING, Clause
 from tilecheck.prove.obligation import Obligation, Outcome
 from tilecheck.prove.verdict import Verdict
 from tilecheck.spec import BadSpelling, Contract, Exclusion, Floor, Grammar, Memory, find_contract, find_entry, mnemonic_of
@@ -115,13 +116,14 @@ def add_value(patch: Patch, name: str, value: str) -> None:
 
 def change_obligations(patch: Patch, builder: str, ending: str, change: Callable[[Obligation], Obligation]) -> None:
     """The obligations of the clauses `ending` that `builder` makes are changed."""
-    original = getattr(clauses, builder)
+    module = next(m for m in (addresses, operands, owners) if hasattr(m, builder))
+    original = getattr(module, builder)
 
-    def built(*args: Any, **kwargs: Any) -> Iterator[clauses.Clause]:
+    def built(*args: Any, **kwargs: Any) -> Iterator[Clause]:
         for clause in original(*args, **kwargs):
             yield dataclasses.replace(clause, obligation=change(clause.obligation)) if clause.id.endswith(ending) else clause
 
-    patch.setattr(clauses, builder, built)
+    patch.setattr(module, builder, built)
 
 
 def silence(patch: Patch, builder: str, ending: str) -> None:
@@ -142,16 +144,16 @@ def only_at(patch: Patch, builder: str, ending: str, chosen: Callable[[str], boo
 def change_bounds(patch: Patch, goal: Callable[[Term, Term, Term], Term]) -> None:
     """The goal of each slice, of (begin, end, limit)."""
 
-    def built(own: problem.Problem, side: problem.Side, repeats: tuple[int, ...]) -> Iterator[clauses.Clause]:
+    def built(own: problem.Problem, side: problem.Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
         name = f"{side.spec.name}.bounds"
-        yield clauses.Clause(name, "", clauses.NOTHING)
+        yield Clause(name, "", NOTHING)
         variables = (*own.symbols, *own.thread_variables())
         for check_ in side.trace.slices:
             begin = terms.normal(check_.begin)
             term = goal(begin, terms.add(begin, check_.extent), terms.normal(check_.limit))
-            yield clauses.Clause(name, "", Obligation(variables, own.accessing, term), point="row")
+            yield Clause(name, "", Obligation(variables, own.accessing, term), point="row")
 
-    patch.setattr(clauses, "bounds", built)
+    patch.setattr(addresses, "bounds", built)
 
 
 def change_calls(change: Callable[[Call], Call]) -> Callable[[Patch], None]:
@@ -213,7 +215,7 @@ def _(patch):
 
 @mutant("the base is taken as a multiple of everything", by="ld-base-align-4")
 def _(patch):
-    patch.setattr(clauses, "base_residues", lambda *_: (0,))
+    patch.setattr(addresses, "base_residues", lambda *_: (0,))
 
 
 @mutant("the base residue is ignored", by="fuzz-ldst-2-85")
@@ -409,12 +411,12 @@ def _(patch):
 
 @mutant("coordinates that no axis covers need not be 0", by="fuzz-ldst-2-78")
 def _(patch):
-    patch.setattr(clauses, "_uncovered", lambda *_: ())
+    patch.setattr(owners, "_uncovered", lambda *_: ())
 
 
 @mutant("any thread may own a register", by="ld-dst-thread-axis")
 def _(patch):
-    patch.setattr(clauses, "owner_goal", lambda *_: True)
+    patch.setattr(owners, "owner_goal", lambda *_: True)
 
 
 # --- ranges ----------------------------------------------------------------------------------------------------------
@@ -443,7 +445,7 @@ def _(patch):
 @mutant("index.range looks at final results only", by="ld-runtime-wrap32")
 def _(patch):
     patch.setattr(
-        clauses,
+        addresses,
         "in_range",
         lambda term, low, high, _: (
             terms.conj(terms.le(low, terms.normal(term)), terms.le(terms.normal(term), high))
@@ -455,22 +457,22 @@ def _(patch):
 
 @mutant("index.range takes every index as 64 bits wide", own="an intermediate result that wraps")
 def _(patch):
-    patch.setattr(clauses, "INDEX_DTYPES", dict.fromkeys(clauses.INDEX_DTYPES, (-(1 << 63), (1 << 63) - 1)))
+    patch.setattr(addresses, "INDEX_DTYPES", dict.fromkeys(addresses.INDEX_DTYPES, (-(1 << 63), (1 << 63) - 1)))
 
 
 @mutant("index.range ignores divisors of indices", own="a divisor that may be zero")
 def _(patch):
-    patch.setattr(clauses, "in_range", lambda *_: True)
+    patch.setattr(addresses, "in_range", lambda *_: True)
 
 
 @mutant("index.range ignores divisors of conditions", own="a divisor of the guard")
 def _(patch):
-    patch.setattr(clauses, "divisors", lambda *_: ())
+    patch.setattr(addresses, "divisors", lambda *_: ())
 
 
 @mutant("index.range ignores the offset of an element", own="an accessed offset that wraps")
 def _(patch):
-    patch.setattr(clauses, "offsets_in_range", lambda *_: ())
+    patch.setattr(addresses, "offsets_in_range", lambda *_: ())
 
 
 @mutant("addresses are owed where pred is false", own="addresses are owed under pred")
@@ -496,18 +498,18 @@ def _(patch):
 
 @mutant("the declared size of an allocation is ignored", by="fuzz-ldst-2-93")
 def _(patch):
-    original = clauses.allocation
-    patch.setattr(clauses, "allocation", lambda own, side: (original(own, side)[0], None))
+    original = addresses.allocation
+    patch.setattr(addresses, "allocation", lambda own, side: (original(own, side)[0], None))
 
 
 @mutant("shared memory is a megabyte", by="ld-smem-over-limit")
 def _(patch):
-    patch.setattr(clauses, "shared_limit", lambda _: 1 << 22)
+    patch.setattr(addresses, "shared_limit", lambda _: 1 << 22)
 
 
 @mutant("the largest shared allocation is that of sm_75 everywhere", own="the largest shared allocation of sm_80")
 def _(patch):
-    patch.setattr(clauses, "shared_limit", lambda _: 65_536)
+    patch.setattr(addresses, "shared_limit", lambda _: 65_536)
 
 
 # --- the run ---------------------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ class Draft:
 
 
 @cache
-def _launch(scope: str, collective: bool, block: tuple[int, ...], cluster: tuple[int, ...] | None) -> Launch:  # noqa: FBT001
+def _launch(scope: str, collective: bool, block: tuple[int, ...], cluster: tuple[int, ...] | None) -> Launch:
     return Launch(scope, collective, {"block": block, "cluster": cluster})
 
 
@@ -279,9 +279,7 @@ def _guarded(draft: Draft, text: str) -> None:
     """Adds a condition where the active set stays a product (or becomes one)."""
     before = parts_of(draft)
     draft.guard.append(text)
-    if parts_of(draft) is None:
-        draft.guard.pop()
-    elif before == [] and draft.scope != "thread":
+    if parts_of(draft) is None or (before == [] and draft.scope != "thread"):
         draft.guard.pop()
 
 
@@ -477,7 +475,7 @@ def memory_operand(s: Source, draft: Draft, environments: list[dict[str, int]]) 
     names = frozenset().union(*(expression(axis.begin).names for axis in axes))
     made.weight = len({tuple(env[name] for name in sorted(names)) for env in environments}) or 1
     if names & {*COORDINATES, "elected"}:
-        made.weight *= len(draft.launch.threads) // 4 + 1
+        made.weight *= len(draft.launch.threads) // 2 + 1
     own_axes(s, draft, made)
     swizzle(s, draft, made)
     address_base(s, draft, made)
@@ -1247,6 +1245,11 @@ def open_draft(s: Source, family: str) -> tuple[Draft, dict[str, tuple[int, int]
             _opened(s, draft, axis, openings(s, *names), ranges)
     else:
         _symbolic(s, draft, ranges)
+    if prod(high - low + 1 for low, high in ranges.values()) * busy > 2 * s.points:
+        ranges = {name: (max(low, -4), min(high, 5)) for name, (low, high) in ranges.items()}
+    memory.weight = prod(high - low + 1 for low, high in ranges.values())
+    if any(expression(axis.begin).names & {*COORDINATES, "elected"} for axis in memory.axes):
+        memory.weight *= len(draft.launch.threads)
     if s.chance(15):
         name = next(iter(ranges))
         draft.parameters["pred"] = s.pick(f"{name} > -2", f"{name} % 2 == 0", f"{name} < 1000")

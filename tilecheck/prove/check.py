@@ -10,8 +10,8 @@ from math import prod
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError
-from tilecheck.prove import clauses as build
-from tilecheck.prove.clauses import Clause, Finding
+from tilecheck.prove import addresses, operands, owners
+from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, base_residues, prepare
 from tilecheck.prove.race import hazards
@@ -120,17 +120,17 @@ class _Checker:
     def run(self) -> str | None:
         """Decides the clauses in order; the reason where the call is vacuous."""
         self.spelling()
-        operands = build.operand_findings(self.call, self.contract)
-        self.static("operands", "the operands and parameters are those of the instruction", operands)
-        if operands:
+        wrong = operands.operand_findings(self.call, self.contract)
+        self.static("operands", "the operands and parameters are those of the instruction", wrong)
+        if wrong:
             return None
         problem = prepare(self.call, self.contract)
         empty = self.vacuity(problem)
         if empty is not None:
             return empty
-        self.clauses(problem, build.divisors(problem))
+        self.clauses(problem, addresses.divisors(problem))
         good = self.storage(problem)
-        together = self.clauses(problem, build.participation(problem, self.tiers))
+        together = self.clauses(problem, operands.participation(problem, self.tiers))
         if together:
             self.accesses(problem, self.shape(problem, good))
         self.backing(problem, good)
@@ -191,12 +191,12 @@ class _Checker:
         good: set[str] = set()
         for side in problem.sides:
             name = side.spec.name
-            findings = build.storage_findings(side)
+            findings = operands.storage_findings(side)
             if findings:
-                self.static(f"{name}.storage", build.storage_statement(side), findings)
-            elif self.clauses(problem, build.retypes(problem, side)):
+                self.static(f"{name}.storage", operands.storage_statement(side), findings)
+            elif self.clauses(problem, operands.retypes(problem, side)):
                 good.add(name)
-                wrong = build.type_findings(side)
+                wrong = operands.type_findings(side)
                 if wrong or side.spec.dtypes is not None:
                     self.static(f"{name}.type", f"the elements of {side.name} are of a type the instruction takes", wrong)
         return good
@@ -204,15 +204,15 @@ class _Checker:
     def shape(self, problem: Problem, good: set[str]) -> dict[str, tuple[int, ...]]:
         """The shape of each operand; the repeat extents of those whose storage and shape are right."""
         right: dict[str, tuple[int, ...]] = {}
-        repeats = build.repeat_extents(problem)
+        repeats = operands.repeat_extents(problem)
         for side in problem.sides:
             if side.trace.refusal is not None:
                 continue
-            findings = build.shape_findings(problem, side, repeats)
+            findings = operands.shape_findings(problem, side, repeats)
             if findings:
-                self.static(f"{side.spec.name}.shape", build.shape_statement(problem, side), findings)
-            elif self.clauses(problem, build.extents(problem, side)):
-                right[side.spec.name] = build.own_repeats(problem, side)
+                self.static(f"{side.spec.name}.shape", operands.shape_statement(problem, side), findings)
+            elif self.clauses(problem, operands.extents(problem, side)):
+                right[side.spec.name] = operands.own_repeats(problem, side)
         if len(right) == len(problem.sides):
             self.instructions = prod(right[problem.sides[0].spec.name])
         return {name: extents for name, extents in right.items() if name in good}
@@ -227,11 +227,11 @@ class _Checker:
             repeats = right.get(side.spec.name)
             if repeats is None:
                 continue
-            self.clauses(problem, build.ownership(problem, side, repeats, self.tiers))
-            self.clauses(problem, build.indices_in_range(problem, side, repeats))
-            if self.clauses(problem, build.bounds(problem, side, repeats)):
+            self.clauses(problem, owners.ownership(problem, side, repeats, self.tiers))
+            self.clauses(problem, addresses.indices_in_range(problem, side, repeats))
+            if self.clauses(problem, addresses.bounds(problem, side, repeats)):
                 inside.add(side.spec.name)
-                self.clauses(problem, build.addresses(problem, side, repeats))
+                self.clauses(problem, addresses.addresses(problem, side, repeats))
         if len(inside) == len(problem.sides) and not self.never:
             self.found_hazards = hazards(problem, right[problem.sides[0].spec.name], self.tiers)
 
@@ -239,8 +239,8 @@ class _Checker:
         for side in problem.sides:
             if side.spec.name not in good:
                 continue
-            self.clauses(problem, build.backing(problem, side))
-            floor = build.arch_floor(problem, side)
+            self.clauses(problem, addresses.backing(problem, side))
+            floor = addresses.arch_floor(problem, side)
             if floor is not None and arch_rank(floor) > arch_rank(self.arch_floor):
                 self.arch_floor = floor
 

@@ -85,7 +85,9 @@ def _bases(call: Call, contract: Contract) -> Iterator[Premise]:
         while modulus <= need:
             fitting = [r for r in range(0, modulus, known) if proved(_with_base(call, index, modulus, r))]
             for residue in fitting:
-                yield Premise(f"base({view.tensor.tensor or view.tensor.name}) % {modulus} == {residue}", _with_base(call, index, modulus, residue))
+                yield Premise(
+                    f"base({view.tensor.tensor or view.tensor.name}) % {modulus} == {residue}", _with_base(call, index, modulus, residue)
+                )
             if fitting:
                 break
             modulus *= 2

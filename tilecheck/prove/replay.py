@@ -9,7 +9,7 @@ from functools import lru_cache
 from tilecheck.call import Call
 from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import Model, Point
-from tilecheck.prove.clauses import Clause
+from tilecheck.prove.clause import Clause
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem
 from tilecheck.prove.verdict import Counterexample

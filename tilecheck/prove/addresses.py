@@ -1,0 +1,209 @@
+"""Clauses about addresses: index ranges, bounds, contiguity, alignment, backing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tilecheck.call import INDEX_DTYPES
+from tilecheck.layout.span import span
+from tilecheck.layout.steps import Slice
+from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside, ranges_of, within
+from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
+from tilecheck.scopes import hardware_terms, names_thread, written
+from tilecheck.spec.contract import Memory, Register
+from tilecheck.spec.limits import shared_floor, shared_limit
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.bounds import all_bounds
+from tilecheck.symbolic.terms import Expr, Term, var
+
+
+def indices_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """index.range of an operand: what is written, and the offsets that follow from it."""
+    yield from begins_in_range(problem, side)
+    yield from offsets_in_range(problem, side, repeats)
+
+
+def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
+    """Starts, symbolic shapes and strides: no intermediate result leaves index_dtype, every divisor is positive."""
+    name = f"{side.spec.name}.index.range"
+    low, high = INDEX_DTYPES[problem.call.index_dtype]
+    statement = f"no index of {side.name} leaves {problem.call.index_dtype} ({low} to {high})"
+    yield Clause(name, statement, NOTHING)
+    variables = (*problem.symbols, *problem.thread_variables())
+    begins = [begin for step in side.view.steps if isinstance(step, Slice) for begin in step.begin]
+    written_terms = [*begins, *(t for t in side.view.terms() if isinstance(t, Expr))]
+    for entry in dict.fromkeys(t for t in written_terms if isinstance(t, Expr) or not low <= t <= high):
+        raw = terms.replace(entry, hardware_terms(problem.call.launch))
+        goal = in_range(raw, low, high, ranges_of(problem))
+        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(entry),))
+
+
+def in_range(term: Term, low: int, high: int, ranges: Mapping[str, tuple[int, int]]) -> Term:
+    """Every intermediate result of `term` as written lies in low..high, every divisor is positive, every shift amount fits.
+
+    Arms of select and parts of and/or count where they are reached.
+    """
+    if isinstance(term, int):
+        return isinstance(term, bool) or low <= term <= high
+    known = all_bounds(term, ranges) if terms.variables(term) <= ranges.keys() else {}
+
+    def walk(node: Term) -> Term:
+        if isinstance(node, int):
+            return isinstance(node, bool) or low <= node <= high
+        if node.op in {"select", "and", "or"}:
+            return _guarded(node, walk)
+        parts = [walk(arg) for arg in terms.children(node)]
+        args = list(terms.children(node))
+        if node.op in {"//", "%", "tdiv", "tmod"}:
+            parts.append(terms.lt(0, args[1]))
+        if node.op in {"<<", ">>"}:
+            parts.append(terms.conj(terms.le(0, args[1]), terms.le(args[1], terms.MAX_SHIFT)))
+        if not node.is_truth:
+            ends = known.get(node)
+            if ends is None or ends[0] < low or ends[1] > high:
+                parts.append(terms.conj(terms.le(low, terms.normal(node)), terms.le(terms.normal(node), high)))
+        return terms.conj(*parts)
+
+    return walk(term)
+
+
+def _guarded(node: Expr, walk: Callable[[Term], Term]) -> Term:
+    args = list(terms.children(node))
+    if node.op == "select":
+        condition, then, otherwise = args
+        return terms.conj(walk(condition), terms.disj(terms.negate(condition), walk(then)), terms.disj(condition, walk(otherwise)))
+    parts: list[Term] = []
+    before: list[Term] = []
+    for arg in args:
+        parts.append(terms.disj(*before, walk(arg)))
+        before.append(terms.negate(arg) if node.op == "and" else arg)
+    return terms.conj(*parts)
+
+
+def divisors(problem: Problem) -> Iterator[Clause]:
+    """Divisors and shift amounts of the assumptions, the guard and pred."""
+    statement = "every divisor of assumptions, guard and pred is positive, every shift amount at least 0"
+    call = problem.call
+    facts = [written(a, call.launch) for a in call.assume if not names_thread(a)]
+    conditions = [written(c, call.launch) for c in (call.guard, *(a for a in call.assume if names_thread(a)))]
+    possible = [terms.disj(terms.negate(terms.definedness(fact)), fact) for fact in facts]
+    variables = (*problem.symbols, *problem.thread_variables())
+    for index, fact in enumerate(facts):
+        goal = terms.definedness(fact)
+        if goal is not True:
+            premise = terms.conj(*possible[:index], *possible[index + 1 :])
+            yield Clause("index.range", statement, Obligation(problem.symbols, premise, goal), point="symbols")
+    for condition in conditions:
+        goal = terms.definedness(condition)
+        if goal is not True:
+            yield Clause("index.range", statement, Obligation(variables, terms.conj(problem.run.exists, *facts), goal), point="warp")
+    goal = terms.definedness(written(call.pred, call.launch))
+    if goal is not True:
+        yield Clause("index.range", statement, Obligation(variables, problem.active, goal), point="warp")
+
+
+def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """The linear offset of every accessed element fits index_dtype, in elements of the declared dtype, before the swizzle."""
+    if not isinstance(side.spec, Memory):
+        return
+    low, high = INDEX_DTYPES[problem.call.index_dtype]
+    linear = side.trace.locate(coordinates(problem, repeats)).linear
+    more = max(0, side.trace.bits // side.tensor.bits - 1)
+    name, statement = f"{side.spec.name}.index.range", f"no index of {side.name} leaves {problem.call.index_dtype} ({low} to {high})"
+    ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
+    lowest, highest = all_bounds(linear, ranges)[linear] if isinstance(linear, Expr) else (linear, linear)
+    if lowest >= low and highest + more <= high:
+        return
+    goal = terms.conj(terms.le(low, linear), terms.le(terms.add(linear, more), high))
+    premise = terms.conj(problem.accessing, within(side))
+    yield Clause(name, statement, element(problem, side, repeats, premise, goal), coordinates=("offset",))
+
+
+def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """Every slice stays inside its axis, and nothing lies below the base."""
+    name = f"{side.spec.name}.bounds"
+    statement = f"every region of {side.name} stays inside the axes it is cut from"
+    yield Clause(name, statement, NOTHING)
+    variables = (*problem.symbols, *problem.thread_variables())
+    for check in side.trace.slices:
+        goal = inside(check)
+        where = (str(check.step), str(check.axis))
+        yield Clause(
+            name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal), point="row", coordinates=where
+        )
+    bit = side.trace.locate(coordinates(problem, repeats)).bit
+    ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
+    lowest = all_bounds(bit, ranges)[bit][0] if isinstance(bit, Expr) else bit
+    if lowest < 0:
+        yield Clause(name, statement, element(problem, side, repeats, problem.accessing, terms.le(0, bit)), coordinates=("base",))
+
+
+def addresses(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """contiguous and aligned."""
+    spec = side.spec
+    if not isinstance(spec, Memory):
+        return
+    start = dict.fromkeys(spec.row, 0)
+    first = side.trace.locate(coordinates(problem, repeats, start)).bit
+    index: Term = 0
+    for axis in problem.contract.atom:
+        if axis.name in spec.row:
+            index = terms.add(terms.mul(index, axis.extent), var(axis.name))
+    here = side.trace.locate(coordinates(problem, repeats)).bit
+    together = terms.eq(here, terms.add(first, terms.mul(spec.bits, index)))
+    yield Clause(
+        f"{spec.name}.contiguous",
+        f"the words of a row of {side.name} are consecutive, {spec.bits // 8} bytes each",
+        element(problem, side, repeats, problem.accessing, together),
+    )
+    modulus = spec.align_bytes
+    values = base_residues(problem, side, modulus)
+    base: Term = values[0] if len(values) == 1 else var("@base")
+    own = () if isinstance(base, int) else (Variable("@base", "base", None, None, values=values),)
+    aligned = terms.eq(terms.mod(terms.add(first, terms.mul(8, base)), 8 * modulus), 0)
+    yield Clause(
+        f"{spec.name}.aligned",
+        f"every row of {side.name} starts at a multiple of {modulus} bytes",
+        element(problem, side, repeats, problem.accessing, aligned, own, spec.row),
+    )
+
+
+def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
+    """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
+    tensor = side.tensor
+    bits = terms.mul(terms.normal(span(side.trace.tensor.layout)), tensor.bits)
+    needed = terms.floordiv(terms.add(terms.maximum(0, bits), 7), 8)
+    given = [
+        other.tensor.size_bytes
+        for other in problem.sides
+        if isinstance(other.tensor.size_bytes, int)
+        and (other is side or (tensor.tensor is not None and other.tensor.tensor == tensor.tensor))
+    ]
+    return needed, min(given) if given else None
+
+
+def backing(problem: Problem, side: Side) -> Iterator[Clause]:
+    """The declared layout fits its allocation, a shared allocation fits the machine."""
+    name = f"{side.spec.name}.backing"
+    needed, size = allocation(problem, side)
+    per = " of each thread" if isinstance(side.spec, Register) else ""
+    statement = f"the allocation of {side.name}{per} holds its declared layout"
+    if size is not None:
+        fits = terms.le(needed, size)
+        static = isinstance(fits, bool)
+        yield Clause(
+            name, statement, Obligation(() if static else problem.symbols, True if static else problem.facts, fits), point="symbols"
+        )
+    else:
+        yield Clause(name, statement, NOTHING)
+    if side.tensor.space == "shared" and isinstance(needed, int):
+        most = shared_limit(problem.call.arch)
+        text = f"{statement}, and a CTA has at most {most} bytes of shared memory"
+        yield Clause(name, text, Obligation((), True, terms.le(max(size or 0, needed), most)), point="symbols")
+
+
+def arch_floor(problem: Problem, side: Side) -> str | None:
+    """The architecture that a shared allocation of this size needs."""
+    needed, size = allocation(problem, side)
+    return shared_floor(max(size or 0, needed)) if side.tensor.space == "shared" and isinstance(needed, int) else None

@@ -1,0 +1,109 @@
+"""What a clause is: a finding that needs no symbols, or an obligation; and what the obligations of all clauses share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilecheck.call import INDEX_DTYPES
+from tilecheck.layout.trace import SliceCheck
+from tilecheck.prove.obligation import Obligation, Outcome, Variable
+from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_terms, repeat_variables
+from tilecheck.prove.verdict import Counterexample
+from tilecheck.spec.contract import Register
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term, var
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong whatever the symbols are."""
+
+    sentence: str
+    expected: str = ""
+    actual: str = ""
+
+    def example(self) -> Counterexample | None:
+        """As a counterexample without a thread; None where there is nothing to compare."""
+        if not self.expected and not self.actual:
+            return None
+        return Counterexample((), None, None, None, (), (), (), self.expected, self.actual, self.sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause: its id, what it asks, and the obligation (or, where it was decided on the way, the outcome).
+
+    point: what a counterexample names: "row" (thread, repeat, atom), "warp" (the thread), "symbols", "none", or "coordinates" of a view
+    (`coordinates` are its variables; `narrows`: how many new elements an old one has).
+    """
+
+    id: str
+    statement: str
+    obligation: Obligation
+    point: str = "row"
+    source: str = ""
+    outcome: Outcome | None = None
+    coordinates: tuple[str, ...] = ()
+    narrows: int = 0
+
+
+NOTHING = Obligation((), True, True)
+
+
+def coordinates(problem: Problem, repeats: tuple[int, ...], atom: Mapping[str, Term] | None = None) -> tuple[Term, ...]:
+    """Group, repeat and atom coordinates as terms; `atom` gives some atom axes other terms."""
+    replaced = atom or {}
+    own = tuple(replaced.get(axis.name, var(axis.name)) for axis in problem.contract.atom)
+    return (*problem.group_coordinates(), *repeat_terms(len(repeats)), *own)
+
+
+def variables_of(problem: Problem, repeats: tuple[int, ...], *, lane: bool = True, without: tuple[str, ...] = ()) -> tuple[Variable, ...]:
+    """Symbols, thread, repeat and atom, in counterexample order."""
+    return (
+        *problem.symbols,
+        *problem.thread_variables(lane=lane),
+        *repeat_variables(repeats),
+        *atom_variables(problem.contract, without=without),
+    )
+
+
+def element(
+    problem: Problem,
+    side: Side,
+    repeats: tuple[int, ...],
+    premise: Term,
+    goal: Term,
+    extra: tuple[Variable, ...] = (),
+    without: tuple[str, ...] = (),
+) -> Obligation:
+    """An obligation about every accessed element; in a collective its lane is the owner or the provider, a function of the atom."""
+    spec = side.spec
+    premise = terms.conj(premise, side.defined)
+    written = spec.lane if isinstance(spec, Register) else spec.provider
+    lane = None if written is None else terms.normal(written)
+    if lane is not None:
+        premise, goal = (terms.substitute(term, {"laneid": lane}) for term in (premise, goal))
+    rest = variables_of(problem, repeats, lane=lane is None, without=without)[len(problem.symbols) :]
+    return Obligation((*problem.symbols, *extra, *rest), premise, goal, lane)
+
+
+def ranges_of(problem: Problem) -> dict[str, tuple[int, int]]:
+    """The interval of every symbol (of the index type where it has no bound) and base variable."""
+    known = {v.name: (v.low, v.high) for v in problem.symbols if v.low is not None and v.high is not None}
+    first, last = INDEX_DTYPES[problem.call.index_dtype]
+    known |= {
+        v.name: (first if v.low is None else v.low, last if v.high is None else v.high) for v in problem.symbols if v.name not in known
+    }
+    return known | problem.run.ranges
+
+
+def within(side: Side) -> Term:
+    """Every slice of the view stays inside its axis: elsewhere an element is nowhere."""
+    return terms.conj(*(inside(check) for check in side.trace.slices))
+
+
+def inside(check: SliceCheck) -> Term:
+    """A slice stays inside its axis."""
+    begin = terms.normal(check.begin)
+    return terms.conj(terms.le(0, begin), terms.le(terms.add(begin, check.extent), terms.normal(check.limit)))

@@ -1,0 +1,234 @@
+"""Clauses about the operands as a whole: which they are, their storage and type, who participates, their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilecheck.call import Call, Scalar, Value
+from tilecheck.layout.trace import RetypeCheck
+from tilecheck.prove import active
+from tilecheck.prove.clause import NOTHING, Clause, Finding
+from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.problem import Problem, Side
+from tilecheck.prove.tiers import Tiers
+from tilecheck.scopes import names_thread
+from tilecheck.spec.contract import Contract, Register
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.parse import is_truth, parse
+from tilecheck.symbolic.terms import Expr, Term, var
+
+GENERIC = ("global", "shared", "local")
+"""The spaces that a generic address may name."""
+
+
+def operand_findings(call: Call, contract: Contract) -> list[Finding]:
+    """What is wrong with the number and kind of operands, and with the parameters."""
+    wanted = ", ".join(f"{o.name} ({'registers' if isinstance(o, Register) else o.space})" for o in contract.operands)
+    if len(call.operands) != len(contract.operands):
+        return [
+            Finding(
+                f"{len(call.operands)} operands given, {contract.mnemonic} takes {len(contract.operands)}: {wanted}",
+                f"{len(contract.operands)} operands",
+                f"{len(call.operands)} operands",
+            )
+        ]
+    found = [
+        Finding(f"operand {k + 1} ({operand.name}) is a scalar, {contract.mnemonic} takes the view {spec.name} there", "a view", "a scalar")
+        for k, (operand, spec) in enumerate(zip(call.operands, contract.operands, strict=True))
+        if isinstance(operand, Scalar)
+    ]
+    return found + parameter_findings(call, contract)
+
+
+def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
+    """What is wrong with the parameters."""
+    known = {p.name: p for p in contract.parameters}
+    given = {name: value for name, value in call.parameters if value is not None}
+    found: list[Finding] = []
+    for name, value in given.items():
+        if name not in known:
+            takes = f"takes {', '.join(known)}" if known else "takes no parameter"
+            found.append(Finding(f"the parameter {name} is unknown here: {contract.opcode} {takes}", ", ".join(known), name))
+        elif not _fits(value, known[name].kind):
+            found.append(
+                Finding(f"the parameter {name} is {value}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], str(value))
+            )
+    for parameter in contract.parameters:
+        if parameter.required and parameter.name not in given:
+            found.append(
+                Finding(f"the parameter {parameter.name} is missing: {contract.opcode} has it as an operand", parameter.name, "none")
+            )
+        needs = parameter.needs
+        if parameter.name in given and needs is not None and given[parameter.name] is not False and needs not in given:
+            found.append(Finding(f"{parameter.name} means nothing without {needs}", needs, "none"))
+    return found
+
+
+KINDS = {"predicate": "a condition", "flag": "true or false", "u64": "an unsigned 64-bit integer"}
+
+
+def _fits(value: Value, kind: str) -> bool:
+    if kind == "flag":
+        return isinstance(value, bool)
+    if isinstance(value, str):
+        value = parse(value, truth=kind == "predicate")
+    if kind == "predicate":
+        return isinstance(value, bool | Expr) and is_truth(value)
+    if isinstance(value, bool) or not isinstance(value, int | Expr):
+        return False
+    return not is_truth(value) and (isinstance(value, Expr) or 0 <= value < 1 << 64)
+
+
+def storage_statement(side: Side) -> str:
+    """What the storage clause asks."""
+    space = "registers" if isinstance(side.spec, Register) else f"{side.spec.space} memory"
+    return f"{side.name} is in {space}, with elements of {side.spec.bits} bits"
+
+
+def storage_findings(side: Side) -> list[Finding]:
+    """A wrong space, a wrong width, or a dtype view refused for its sizes."""
+    space = "register" if isinstance(side.spec, Register) else side.spec.space
+    found: list[Finding] = []
+    if side.tensor.space != space and not (space == "" and side.tensor.space in GENERIC):
+        found.append(Finding(f"{side.name} is in {side.tensor.space} space, the instruction takes {space} there", space, side.tensor.space))
+    if side.trace.refusal is not None:
+        found.append(Finding(f"a dtype view of {side.name} is refused: {side.trace.refusal}", "whole elements", side.trace.refusal))
+    elif side.trace.bits != side.spec.bits:
+        found.append(
+            Finding(
+                f"{side.name} has elements of {side.trace.bits} bits ({side.trace.dtype}), the instruction moves {side.spec.bits}-bit words",
+                f"{side.spec.bits} bits",
+                f"{side.trace.bits} bits",
+            )
+        )
+    return found
+
+
+def type_findings(side: Side) -> list[Finding]:
+    """A container the contract does not take."""
+    takes = side.spec.dtypes
+    if takes is None or side.trace.dtype in takes:
+        return []
+    return [
+        Finding(
+            f"{side.name} has elements of type {side.trace.dtype}, the instruction takes {', '.join(takes)}",
+            ", ".join(takes),
+            side.trace.dtype,
+        )
+    ]
+
+
+def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
+    """Every dtype view keeps bits together: obligations of the storage clause."""
+    statement = storage_statement(side) + "; its dtype views split no element"
+    name = f"{side.spec.name}.storage"
+    yield Clause(name, statement, NOTHING)
+    for check in side.trace.retypes:
+        if check.trivial:
+            continue
+        if isinstance(check.divisible, Expr):
+            yield Clause(name, statement, Obligation((*problem.symbols,), problem.facts, check.divisible), point="symbols")
+        names = tuple(f"@c{k}" for k in range(len(check.shape)))
+        narrows = 0 if check.widens else check.old_bits // check.new_bits
+        yield Clause(name, statement, _retype(problem, side, check), point="coordinates", coordinates=names, narrows=narrows)
+
+
+def _retype(problem: Problem, side: Side, check: RetypeCheck) -> Obligation:
+    coords = tuple(var(f"@c{k}") for k in range(len(check.domain)))
+    variables = tuple(
+        Variable(f"@c{k}", "atom", 0, extent - 1 if isinstance(extent, int) else None) for k, extent in enumerate(check.domain)
+    )
+    within = tuple(terms.lt(c, e) for c, e in zip(coords, check.domain, strict=True) if isinstance(e, Expr))
+    premise = terms.conj(problem.active, side.defined, *within)
+    first, axes = check.bit_of(coords, 0), check.axes_of(coords, 0)
+    goals: list[Term] = [terms.eq(terms.mod(first, check.new_bits), 0)] if check.widens else []
+    for j in range(1, check.group):
+        goals.append(terms.eq(check.bit_of(coords, j), terms.add(first, j * check.old_bits)))
+        other = check.axes_of(coords, j)
+        goals.extend(terms.eq(other.get(name, 0), axes.get(name, 0)) for name in {*axes, *other})
+    goal = terms.conj(*goals)
+    threads = problem.thread_variables() if any(names_thread(term) for term in side.view.terms()) else ()
+    return Obligation(
+        (*problem.symbols, *threads, *variables), premise if threads else terms.conj(problem.facts, side.defined, *within), goal
+    )
+
+
+def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
+    """Who must execute may execute, and agrees on pred and starts."""
+    statement = (
+        "all 32 lanes of every executing warp execute, with one pred and one start"
+        if problem.collective
+        else ("the active threads are a product of warps and lanes" if problem.call.scope != "thread" else "any thread may execute")
+    )
+    source = f"{problem.contract.source}; group, repeat and atom axes"
+    yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.participation(problem, tiers))
+    if problem.collective and problem.call.scope != "thread":
+        for term in active.uniform_terms(problem):
+            yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.uniform(problem, term, tiers))
+
+
+def repeat_extents(problem: Problem) -> tuple[int, ...] | None:
+    """The repeat axes of the first operand; None where its rank is too small or an extent is symbolic."""
+    front, back = len(problem.groups), len(problem.contract.atom)
+    for side in problem.sides:
+        shape = side.trace.shape
+        if len(shape) >= front + back:
+            middle = shape[front : len(shape) - back]
+            return tuple(e for e in middle if isinstance(e, int)) if all(isinstance(e, int) for e in middle) else None
+    return None
+
+
+def own_repeats(problem: Problem, side: Side) -> tuple[int, ...]:
+    """The repeat axes of an operand of the right shape."""
+    shape = side.trace.shape
+    return tuple(e for e in shape[len(problem.groups) : len(shape) - len(problem.contract.atom)] if isinstance(e, int))
+
+
+def shape_statement(problem: Problem, side: Side) -> str:
+    """What the shape clause asks."""
+    group = ", ".join(f"{axis.kind} {axis.extent}" for axis in problem.groups) or "none"
+    atom = ", ".join(f"{axis.name} {axis.extent}" for axis in problem.contract.atom)
+    return f"the shape of {side.name} is group ({group}) + repeat + atom ({atom})"
+
+
+def shape_findings(problem: Problem, side: Side, repeats: tuple[int, ...] | None) -> list[Finding]:
+    """A wrong rank, wrong static extents, or repeats other than those of the first operand."""
+    shape, atom = side.trace.shape, problem.contract.suffix
+    front, back = len(problem.groups), len(atom)
+    text = str([e if isinstance(e, int) else str(e) for e in shape])
+    group = [axis.extent for axis in problem.groups]
+    wanted = f"{[e if isinstance(e, int) else str(e) for e in group]} + repeat + {list(atom)}"
+
+    def wrong(why: str) -> Finding:
+        return Finding(f"the shape of {side.name} is {text}, expected group {wanted}: {why}", wanted, text)
+
+    if len(shape) < front + back:
+        return [wrong(f"rank {len(shape)} is less than {front + back}")]
+    found: list[Finding] = []
+    if any(isinstance(extent, Expr) for extent in shape):
+        found.append(wrong("extents of a region are static; slice the symbolic axis"))
+    found.extend(
+        wrong(f"the group axis {axis.kind} has extent {have}, {axis.extent} are active")
+        for axis, have in zip(problem.groups, shape, strict=False)
+        if isinstance(axis.extent, int) and isinstance(have, int) and have != axis.extent
+    )
+    tail = shape[len(shape) - back :]
+    found.extend(
+        wrong(f"the atom axis {axis.name} has extent {have}, the opcode moves {axis.extent}")
+        for axis, have in zip(problem.contract.atom, tail, strict=True)
+        if isinstance(have, int) and have != axis.extent
+    )
+    middle = shape[front : len(shape) - back]
+    if not found and repeats is not None and middle != repeats:
+        found.append(wrong(f"the repeat axes are {list(middle)}, those of {problem.sides[0].name} are {list(repeats)}"))
+    return found
+
+
+def extents(problem: Problem, side: Side) -> Iterator[Clause]:
+    """Group extents that depend on symbols equal the written ones for every value."""
+    name, statement = f"{side.spec.name}.shape", shape_statement(problem, side)
+    yield Clause(name, statement, NOTHING)
+    variables = (*problem.symbols, *problem.thread_variables())
+    for axis, have in zip(problem.groups, side.trace.shape, strict=False):
+        if isinstance(axis.extent, Expr):
+            yield Clause(name, statement, Obligation(variables, problem.active, terms.eq(axis.extent, have)), point="symbols")

@@ -1,0 +1,127 @@
+"""Clauses about owners: the thread that holds an element, replicas, distinct registers; the copy of a memory operand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tilecheck.layout.axes import THREAD_AXES
+from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, within
+from tilecheck.prove.obligation import Outcome
+from tilecheck.prove.problem import Problem, Side
+from tilecheck.prove.tiers import Tiers
+from tilecheck.scopes import LANES, hardware_terms
+from tilecheck.spec.contract import Register
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term
+
+
+def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Iterator[Clause]:
+    """owner, replica and distinct."""
+    yield _owner(problem, side, repeats)
+    name = side.spec.name
+    copies = side.trace.replicas
+    if side.spec.write:
+        text = ", ".join(f"{extent}:{stride}@{axis}" for axis, extent, stride in copies)
+        outcome = Outcome(holds=not copies, witness={})
+        yield Clause(
+            f"{name}.replica",
+            f"every element of {side.name} is in one place only (its replicas would not be written)",
+            NOTHING,
+            point="none",
+            outcome=outcome,
+            coordinates=(text,),
+        )
+    if isinstance(side.spec, Register) and side.spec.write:
+        from tilecheck.prove.distinct import distinct
+
+        yield Clause(
+            f"{name}.distinct",
+            f"the registers of {side.name} that one thread writes are distinct",
+            NOTHING,
+            outcome=distinct(problem, side, repeats, tiers, within(side)),
+        )
+
+
+def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
+    register = side.spec if isinstance(side.spec, Register) else None
+    lane = register.lane if register is not None else None
+    goal = owner_goal(problem, side, repeats)
+    who = f"lane {lane} of the executing warp" if lane is not None else "the executing thread"
+    statement = (
+        f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
+    )
+    return Clause(f"{side.spec.name}.owner", statement, element(problem, side, repeats, terms.conj(problem.active, within(side)), goal))
+
+
+def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
+    """The thread that the layout names is the one that executes the element."""
+    located = side.trace.locate(coordinates(problem, repeats)).axes
+    thread = {name: value for name, value in located.items() if name in THREAD_AXES}
+    copies = [(axis, extent, stride) for axis, extent, stride in side.trace.replicas if axis in THREAD_AXES]
+    for axis, _, _ in copies:
+        thread.setdefault(axis, 0)
+    if problem.call.scope == "thread":
+        return not thread
+    if not isinstance(side.spec, Register):
+        return _memory_owner(problem, side, thread)
+    here = _owner_coordinates(problem, side.spec)
+    uncovered = terms.conj(*(terms.eq(value, 0) for value in _uncovered(problem, set(thread), here)))
+    choices = [
+        terms.conj(*(terms.eq(terms.add(value, shift.get(axis, 0)), here[axis]) for axis, value in thread.items()))
+        for shift in _shifts(copies)
+    ]
+    return terms.conj(uncovered, terms.disj(*choices))
+
+
+def _shifts(copies: list[tuple[str, Term, Term]]) -> Iterator[dict[str, int]]:
+    """Every choice of replicas, as the shift of each axis."""
+    if not copies:
+        yield {}
+        return
+    axis, extent, stride = copies[0]
+    assert isinstance(extent, int)
+    assert isinstance(stride, int)
+    for rest in _shifts(copies[1:]):
+        for k in range(extent):
+            yield {**rest, axis: rest.get(axis, 0) + k * stride}
+
+
+def _memory_owner(problem: Problem, side: Side, thread: Mapping[str, Term]) -> Term:
+    allowed = {"local": set(THREAD_AXES), "shared": {"cbx", "cby", "cbz"}}.get(side.tensor.space, set[str]())
+    here = hardware_terms(problem.call.launch)
+    return terms.conj(*(terms.eq(value, here[axis]) if axis in allowed else False for axis, value in thread.items()))
+
+
+def _owner_coordinates(problem: Problem, register: Register) -> dict[str, Term]:
+    """The hardware coordinates of the thread that holds the element."""
+    here = hardware_terms(problem.call.launch)
+    if register.lane is None:
+        return here
+    lane = terms.normal(register.lane)
+    return {name: terms.substitute(value, {"laneid": lane}) for name, value in here.items()}
+
+
+def _uncovered(problem: Problem, written: set[str], here: Mapping[str, Term]) -> Iterator[Term]:
+    """The base coordinates inside the scope that no written axis covers."""
+    covers = {
+        "laneid": {"lane"},
+        "warpid": {"wid", "wg"},
+        "wid_in_wg": {"wid"},
+        "wgid": {"wg"},
+        "tid_in_wg": {"lane", "wid"},
+        "tx": {"lane", "wid", "wg"} if here["tx"] == terms.add(terms.mul(LANES, here["warpid"]), here["laneid"]) else set[str](),
+        "cbx": {"cbx"},
+        "cby": {"cby"},
+        "cbz": {"cbz"},
+    }
+    covered = set[str]().union(*(covers[axis] for axis in written))
+    inside = {
+        "warp": ("lane",),
+        "warpgroup": ("lane", "wid"),
+        "cta": ("lane", "wid", "wg"),
+        "cluster": ("lane", "wid", "wg", "cbx", "cby", "cbz"),
+    }
+    names = {"lane": "laneid", "wid": "wid_in_wg", "wg": "wgid", "cbx": "cbx", "cby": "cby", "cbz": "cbz"}
+    for base in inside.get(problem.call.scope, ()):
+        if base not in covered:
+            yield here[names[base]]
