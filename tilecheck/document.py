@@ -259,7 +259,9 @@ class _Reader:
         arch = self.text(value, ".arch")
         digits = arch[3:-1] if arch[-1:] in {"a", "f"} else arch[3:]
         if not (arch.startswith("sm_") and digits.isascii() and digits.isdigit() and int(digits) in ARCHITECTURES):
-            raise self.fail(".arch", f"found {found(arch)}, expected an architecture such as sm_90a (known: {', '.join(map(str, ARCHITECTURES))})")
+            raise self.fail(
+                ".arch", f"found {found(arch)}, expected an architecture such as sm_90a (known: {', '.join(map(str, ARCHITECTURES))})"
+            )
         return arch
 
     def launch(self, value: object, scope: str) -> Launch:

@@ -92,7 +92,7 @@ def written(term: Term, launch: Launch) -> Term:
 
 def _defined(condition: Term, launch: Launch) -> Term:
     """The condition over base variables, false where it has no value (a divisor of 0)."""
-    return terms.conj(terms.definedness(written(condition, launch)), ground(condition, launch))
+    return terms.conj(terms.has_value(written(condition, launch)), ground(condition, launch))
 
 
 def names_thread(term: Term) -> bool:

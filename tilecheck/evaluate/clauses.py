@@ -13,7 +13,17 @@ from tilecheck.evaluate.launch import COORDINATES, Thread
 from tilecheck.evaluate.views import Coordinate, Extents, FixedView
 
 SHARED_BYTES = {
-    75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 110: 232448, 120: 101376, 121: 101376,
+    75: 65536,
+    80: 166912,
+    86: 101376,
+    87: 166912,
+    89: 101376,
+    90: 232448,
+    100: 232448,
+    103: 232448,
+    110: 232448,
+    120: 101376,
+    121: 101376,
 }
 GENERIC = {"global", "shared", "local"}
 COVERS = {

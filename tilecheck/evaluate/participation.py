@@ -12,7 +12,7 @@ def participation(scene: Scene, thread: Thread) -> Observation | None:
     """Whether a thread must execute and may not, or executes with other values than its warp."""
     launch = scene.launch
     if launch.scope == "thread":
-        if not launch.collective:
+        if not launch.collective or not scene.active(thread):
             return None
         return Observation(
             "a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together."

@@ -203,6 +203,8 @@ def _uneven(active: Array, warps: int, *, lanes_count: bool) -> Array:
     for begin in range(0, active.shape[-2], warps):
         part = active[..., begin : begin + warps, :]
         lanes = part.any(axis=-2, keepdims=True)
+        if not lanes_count:  # a collective takes all 32
+            lanes = np.broadcast_to(lanes.any(axis=-1, keepdims=True), lanes.shape)
         bad[..., begin : begin + warps, :] = lanes & ~part
         counts[..., begin : begin + warps, :] = lanes.sum(axis=-1, keepdims=True)
     return bad | (active & (counts != _first_count(counts, counts > 0))) if lanes_count else bad

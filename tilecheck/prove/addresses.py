@@ -87,7 +87,7 @@ def divisors(problem: Problem) -> Iterator[Clause]:
     call = problem.call
     facts = [written(a, call.launch) for a in call.assume if not names_thread(a)]
     conditions = [written(c, call.launch) for c in (call.guard, *(a for a in call.assume if names_thread(a)))]
-    possible = [terms.disj(terms.negate(terms.definedness(fact)), fact) for fact in facts]
+    possible = [terms.disj(terms.negate(terms.has_value(fact)), fact) for fact in facts]
     variables = (*problem.symbols, *problem.thread_variables())
     for index, fact in enumerate(facts):
         goal = terms.definedness(fact)

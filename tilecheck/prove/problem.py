@@ -107,7 +107,7 @@ def prepare(call: Call, contract: Contract) -> Problem:
         name = operand.tensor.name
         again = sum(side.name == name for side in sides)
         own = dict.fromkeys(term for term in operand.terms() if isinstance(term, Expr))
-        defined = terms.conj(*(terms.definedness(written(term, call.launch)) for term in own))
+        defined = terms.conj(*(terms.has_value(written(term, call.launch)) for term in own))
         sides.append(Side(spec, operand, trace(grounded, ranges), name, f"{name}#{again + 1}" if again else name, defined))
     facts = terms.conj(run.facts, *(implied_facts(call, side.tensor) for side in sides))
     groups = group_axes(call, contract.collective)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SHIFTS = 160
 """Shifts by more bits than this move every index out of its type."""
+BITS = 70
+"""Bit operations are taken apart into bits, for the integer encoding, up to this width."""
 DIVISORS = 64
 """A divisor that is no constant is taken apart into its values up to this one."""
 WIDEST_PRODUCT = 48
@@ -52,6 +54,26 @@ def solver(rlimit: int) -> z3.Solver:
     made.set("rlimit", rlimit)
     made.set("random_seed", 0)
     return made
+
+
+def floored(op: str, a: Term, b: Term) -> Term:
+    """A truncating division, or one by a negative constant, in floor divisions by positive numbers."""
+    if op in {"//", "%"}:
+        assert isinstance(b, int)
+        turned = terms.mul(-1, a)
+        return terms.floordiv(turned, -b) if op == "//" else terms.mul(-1, terms.mod(turned, -b))
+    size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
+    by = abs(b) if isinstance(b, int) else terms.select(terms.lt(b, 0), terms.mul(-1, b), b)
+    if op == "tmod":
+        rest = terms.mod(size, by)
+        return terms.select(terms.lt(a, 0), terms.mul(-1, rest), rest)
+    whole = terms.floordiv(size, by)
+    return terms.select(_opposite(a, b), terms.mul(-1, whole), whole)
+
+
+def _opposite(a: Term, b: Term) -> Term:
+    below, under = terms.lt(a, 0), terms.lt(b, 0)
+    return terms.disj(terms.conj(below, terms.negate(under)), terms.conj(terms.negate(below), under))
 
 
 class Unsupported(Exception):  # noqa: N818 (control flow inside this file)
@@ -221,17 +243,34 @@ class Integers(Encoding):
         if op == "&" and isinstance(b, int) and b >= 0 and b & (b + 1) == 0:
             return self.digit(a, b + 1)[1]
         if op in BIT_OPS:
-            raise Unsupported(f"the bit operation {op}")
-        if op in {"tdiv", "tmod"}:
-            size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
-            inner = self._divided("//" if op == "tdiv" else "%", size, b)
-            return z3.If(self.truth(terms.lt(a, 0)), -inner, inner)
+            return self._bitwise(op, a, b)
+        if op in {"tdiv", "tmod"} or (isinstance(b, int) and b < 0):
+            return self.integer(floored(op, a, b))
         if isinstance(b, int):
-            if b <= 0:
-                raise Unsupported(f"a division by {b}")
+            if b == 0:
+                raise Unsupported("a division by 0")
             return self.digit(a, b)[0 if op == "//" else 1]
-        left, right = self.integer(a), self.integer(b)  # z3 floors for positive divisors; index.range asks that they are
-        return left / right if op == "//" else left % right
+        left, right = self.integer(a), self.integer(b)  # z3 floors for positive divisors only
+        if self.bounds(b)[0] > 0:
+            return left / right if op == "//" else left % right
+        quotient = z3.If(right > 0, left / right, (-left) / (-right))
+        return quotient if op == "//" else left - right * quotient
+
+    def _bitwise(self, op: str, a: Term, b: Term) -> z3.ArithRef:
+        """A bit operation of numbers of few bits, bit by bit: where products of symbols keep bit-vectors from it."""
+        import z3
+
+        low, high = min(self.bounds(a)[0], self.bounds(b)[0]), max(self.bounds(a)[1], self.bounds(b)[1])
+        width = max(low, high, -low - 1, -high - 1, 0).bit_length() + (1 if low < 0 else 0)
+        if width > BITS:
+            raise Unsupported(f"the bit operation {op} of {width} bits")
+        join: dict[str, Callable[[z3.BoolRef, z3.BoolRef], z3.BoolRef]] = {"^": z3.Xor, "&": z3.And, "|": z3.Or}
+        parts: list[z3.ArithRef] = []
+        for k in range(width):
+            one, other = (terms.eq(terms.mod(terms.floordiv(side, 1 << k), 2), 1) for side in (a, b))
+            weight = -(1 << k) if low < 0 and k == width - 1 else 1 << k
+            parts.append(z3.If(join[op](self.truth(one), self.truth(other)), z3.IntVal(weight, self.context), z3.IntVal(0, self.context)))
+        return z3.Sum(parts) if parts else z3.IntVal(0, self.context)
 
     def _shifted(self, op: str, a: Term, b: Expr) -> z3.ArithRef:
         """A shift by an amount that is no constant: by each amount up to SHIFTS; beyond, all that matters is the sign."""
@@ -368,16 +407,14 @@ class BitVectors(Encoding):
 
         if op in {"<<", ">>"} and isinstance(b, Expr):
             return self._shifted(op, a, b, k)
-        if isinstance(b, Expr) and 0 < self.bounds(b)[1] <= DIVISORS:
+        if isinstance(b, Expr) and self.bounds(b)[0] >= -DIVISORS and self.bounds(b)[1] <= DIVISORS:
             return self._by_each(op, a, b, k)
+        if op in {"tdiv", "tmod"} or (isinstance(b, int) and b < 0 and op in {"//", "%"}):
+            return self.low(floored(op, a, b), k)
         if not isinstance(b, int) or b < (0 if op in {"<<", ">>"} else 1):
             raise Unsupported(f"the divisor or shift amount {b}")
         if op == "<<":
             return self._ring("*", 1 << b, a, k) if b < k else self.low(0, k)
-        if op in {"tdiv", "tmod"}:
-            size = terms.select(terms.lt(a, 0), terms.mul(-1, a), a)
-            inner = terms.floordiv(size, b) if op == "tdiv" else terms.mod(size, b)
-            return z3.If(self.truth(terms.lt(a, 0)), -self.low(inner, k), self.low(inner, k))
         if op == ">>" or (b & (b - 1) == 0 and op == "//"):
             shift = b if op == ">>" else b.bit_length() - 1
             return z3.Extract(shift + k - 1, shift, self.low(a, shift + k))
@@ -389,12 +426,14 @@ class BitVectors(Encoding):
         return self.resized(self.digit(a, b)[0 if op == "//" else 1], k)
 
     def _by_each(self, op: str, a: Term, b: Expr, k: int) -> z3.BitVecRef:
-        """A division by a symbol of few values: by each positive one (index.range asks that there is no other)."""
+        """A division by a symbol of few values: by each but 0, where it has no value."""
         import z3
 
         low, high = self.bounds(b)
-        result = self._divided(op, a, high, k)
-        for divisor in range(high - 1, max(low, 1) - 1, -1):
+        result = self.low(0, k)
+        for divisor in range(low, high + 1):
+            if divisor == 0:
+                continue
             result = z3.If(self.truth(terms.eq(b, divisor)), self._divided(op, a, divisor, k), result)
         return result
 
@@ -489,7 +528,7 @@ class Query:
 
 def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> tuple[dict[str, int] | None, str]:
     """(values that satisfy all parts with the symbols least in their order, or None; the encoding). Unsupported where nobody knows."""
-    names = terms.variables(terms.conj(*parts))
+    names = frozenset[str]().union(*(terms.variables(part) for part in parts))
     used = [v for v in narrowed(tuple(variables), tuple(parts)) if v.name in names]
     reasons: list[str] = []
     for made in encodings(*parts):

@@ -135,7 +135,9 @@ def _starts(call: Call, place: int, need: int, example: Counterexample, before: 
             for divisor in divisors if isinstance(begin, int) else ():
                 if isinstance(begin, int) and begin % divisor:
                     moved = begin - begin % divisor
-                    text = f"{before}{start} the slice of {view.tensor.name} at element {moved} of axis {axis}, for instance, not at {begin}"
+                    text = (
+                        f"{before}{start} the slice of {view.tensor.name} at element {moved} of axis {axis}, for instance, not at {begin}"
+                    )
                     yield text, _with_begin(call, place, number, axis, moved)
 
 

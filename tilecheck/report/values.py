@@ -46,17 +46,26 @@ def parse_settings(settings: Sequence[str], call: Call) -> Values:
 def _right_length(call: Call, declared: Symbol, numbers: Sequence[int], where: str) -> None:
     """One value for each CTA, warp or lane, by the level at which the symbol varies."""
     launch = call.launch
-    sizes = {"cluster": ("cluster", 1), "cta": ("CTA", launch.ctas), "warp": ("warp", launch.warps), "thread": ("lane", min(32, launch.threads))}
+    sizes = {
+        "cluster": ("cluster", 1),
+        "cta": ("CTA", launch.ctas),
+        "warp": ("warp", launch.warps),
+        "thread": ("lane", min(32, launch.threads)),
+    }
     unit, count = sizes.get(declared.varies, ("grid", 1))
     if len(numbers) != count:
-        raise InputError(f"{declared.name} varies by {declared.varies} and is given {len(numbers)} values, expected {count}, one a {unit}", where=where)
+        raise InputError(
+            f"{declared.name} varies by {declared.varies} and is given {len(numbers)} values, expected {count}, one a {unit}", where=where
+        )
 
 
 def require_lane(call: Call, elected: int) -> None:
     """InputError where no warp has the lane that is said to be elected."""
     lanes = min(32, call.launch.threads)
     if elected >= lanes:
-        raise InputError(f"found {elected}, expected a lane from 0 to {lanes - 1}: the warps of this launch have no other", where="--elected")
+        raise InputError(
+            f"found {elected}, expected a lane from 0 to {lanes - 1}: the warps of this launch have no other", where="--elected"
+        )
 
 
 def _integer(text: str) -> int:

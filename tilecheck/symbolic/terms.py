@@ -553,27 +553,41 @@ def evaluate(term: Term, values: Mapping[str, int]) -> int:
     return INT_FUNCTIONS[op](a, b)
 
 
-def definedness(term: Term) -> Term:
+def has_value(term: Term) -> Term:
+    """The condition under which `term` has a value in mathematical integers: no divisor is 0 and no shift amount negative where it counts."""
+    return definedness(term, divisor=lambda right: negate(eq(right, 0)))
+
+
+def _positive(right: Term) -> Term:
+    return lt(0, right)
+
+
+def definedness(term: Term, *, divisor: Callable[[Term], Term] = _positive) -> Term:
     """The condition under which every division and shift that the value of `term` depends on has a positive (or, for shifts, non-negative) right side.
 
+    divisor: what is asked of a divisor instead.
     An arm of `select` counts where it is chosen; later parts of `and` and `or` count where the earlier ones leave the answer open.
     """
     if not isinstance(term, Expr) or term.op == "var":
         return True
+
+    def within(part: Term) -> Term:
+        return definedness(part, divisor=divisor)
+
     args: list[Term] = list(children(term))
     if term.op == "select":
         condition, then, otherwise = args
-        return conj(definedness(condition), disj(negate(condition), definedness(then)), disj(condition, definedness(otherwise)))
+        return conj(within(condition), disj(negate(condition), within(then)), disj(condition, within(otherwise)))
     if term.op in {"and", "or"}:
         parts: list[Term] = []
         before: list[Term] = []
         for arg in args:
-            parts.append(disj(*before, definedness(arg)))
+            parts.append(disj(*before, within(arg)))
             before.append(negate(arg) if term.op == "and" else arg)
         return conj(*parts)
-    parts = [definedness(arg) for arg in args]
+    parts = [within(arg) for arg in args]
     if term.op in {"//", "%", "tdiv", "tmod"}:
-        parts.append(lt(0, args[1]))
+        parts.append(divisor(args[1]))
     if term.op in {"<<", ">>"}:
         parts.append(conj(le(0, args[1]), le(args[1], MAX_SHIFT)))
     return conj(*parts)
