@@ -47,7 +47,7 @@ AS_THEY_SAY = {
     "refuted by the clause": '@claim(refuted="src.aligned")\ndef one(): return load(4)',
     "refuted by its short name": '@claim(refuted="aligned")\ndef one(): return load(4)',
     "refuted spelling": '@claim(refuted="opcode")\ndef one(): return load(opcode="ld.global.v3.b32")',
-    "vacuous": "@claim(vacuous=True)\ndef one(): return load(guard=False)",
+    "vacuous": '@claim(vacuous=True)\ndef one(): return load(guard="false")',
     "error": '@claim(error=True)\ndef one(): return load(opcode="frobnicate.b32")',
     "hazard": '@claim(hazard="memory.race")\ndef one(): return store()',
     "a list": "@claim\ndef one(): return [load(), load(32)]",

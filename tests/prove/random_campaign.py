@@ -47,8 +47,22 @@ from tilecheck.spec import BadSpelling, find_contract
 
 Json = dict[str, Any]
 ADDRESSED = frozenset({"storage", "participation", "shape", "index.range", "bounds", "operands", "opcode", "space.explicit"})
-CLAUSES = ("opcode", "space.explicit", "operands", "storage", "participation", "shape", "owner", "replica", "distinct", "contiguous", "aligned",
-           "bounds", "backing", "index.range")
+CLAUSES = (
+    "opcode",
+    "space.explicit",
+    "operands",
+    "storage",
+    "participation",
+    "shape",
+    "owner",
+    "replica",
+    "distinct",
+    "contiguous",
+    "aligned",
+    "bounds",
+    "backing",
+    "index.range",
+)
 """The clauses that these families can fail. `type` is none: every 32-bit dtype is a container of ldmatrix, and ld and st take any."""
 
 
@@ -107,7 +121,10 @@ def short(clause: str) -> str:
 
 def points(verdict: Verdict) -> dict[str, Any]:
     """The point of each failing clause."""
-    return {c.id: None if c.counterexample is None else where(c.counterexample, symbols=short(c.id) not in {"shape", "backing"}) for c in verdict.failing}
+    return {
+        c.id: None if c.counterexample is None else where(c.counterexample, symbols=short(c.id) not in {"shape", "backing"})
+        for c in verdict.failing
+    }
 
 
 def hazard_ids(verdict: Verdict) -> set[str]:
@@ -144,7 +161,9 @@ def against(answer: Answer, verdict: Verdict) -> list[str]:
     mine = points(verdict)
     for clause, point in answer.failures.items():
         first, own = where(point, symbols=short(clause) not in {"shape", "backing"}), mine.get(clause)
-        if own is not None and (own[-1] != first[-1] or (own != first and short(clause) != "storage")):  # storage: the element; the rest has no say
+        if own is not None and (
+            own[-1] != first[-1] or (own != first and short(clause) != "storage")
+        ):  # storage: the element; the rest has no say
             found.append(f"evaluator: point of {clause}: {mine[clause]} and {first}")
     return found
 
@@ -262,10 +281,17 @@ def features(document: Json) -> frozenset[str]:
     names = [s["name"] for s in document["symbols"]]
     words = re.compile(rf"\b({'|'.join(names)})\b") if names else re.compile(r"(?!)")
     tests = {
-        "2-D/3-D block": len(launch["block"]) > 1, "cluster": launch.get("cluster") is not None, "guard": bool(guard), "elected": "elected" in guard,
+        "2-D/3-D block": len(launch["block"]) > 1,
+        "cluster": launch.get("cluster") is not None,
+        "guard": bool(guard),
+        "elected": "elected" in guard,
         "partial warp": eval("*".join(map(str, launch["block"]))) % 32 != 0,
-        "guard with symbols": bool(words.search(guard)), "assume": bool(document.get("assume")), "pred": "pred" in document["parameters"],
-        "preserve_dst": "preserve_dst" in document["parameters"], "symbols": bool(names), "arch": "arch" in document,
+        "guard with symbols": bool(words.search(guard)),
+        "assume": bool(document.get("assume")),
+        "pred": "pred" in document["parameters"],
+        "preserve_dst": "preserve_dst" in document["parameters"],
+        "symbols": bool(names),
+        "arch": "arch" in document,
         "negative range": any(s.get("min") is None or s["min"] < 0 for s in document["symbols"]),
         "unbounded symbol": unbounded(document),
     }
@@ -283,11 +309,18 @@ def _operand_features(operand: Json, words: re.Pattern[str]) -> Iterator[str]:
     strides = [one.stride for one in (*tile.shard, *tile.replica) if one.axis == "m" and one.effective]
     numbers = [n for n in strides if isinstance(n, int)]
     tests = {
-        "stride no power of two": any(abs(n) & (abs(n) - 1) for n in numbers), "negative stride": any(n < 0 for n in numbers),
-        "symbolic stride": len(numbers) < len(strides), "symbolic extent": any(isinstance(n, str) for n in operand["shape"]),
-        "replica": bool(tile.replica), "base residue": "base" in operand, "size_bytes": "size_bytes" in operand, "local": operand["space"] == "local",
-        "swizzle inner": any(one.swizzle_inner for one in swizzles(layout)), "swizzle outer": any(not one.swizzle_inner for one in swizzles(layout)),
-        "swizzles chained": len(swizzles(layout)) > 1, "thread axis in memory": operand["space"] != "register" and "@" in operand["layout"],
+        "stride no power of two": any(abs(n) & (abs(n) - 1) for n in numbers),
+        "negative stride": any(n < 0 for n in numbers),
+        "symbolic stride": len(numbers) < len(strides),
+        "symbolic extent": any(isinstance(n, str) for n in operand["shape"]),
+        "replica": bool(tile.replica),
+        "base residue": "base" in operand,
+        "size_bytes": "size_bytes" in operand,
+        "local": operand["space"] == "local",
+        "swizzle inner": any(one.swizzle_inner for one in swizzles(layout)),
+        "swizzle outer": any(not one.swizzle_inner for one in swizzles(layout)),
+        "swizzles chained": len(swizzles(layout)) > 1,
+        "thread axis in memory": operand["space"] != "register" and "@" in operand["layout"],
     }
     yield from (name for name, holds in tests.items() if holds)
     yield from (f"axis {one.axis}" for one in tile.shard if one.axis != "m" and one.effective)
@@ -324,6 +357,7 @@ def reduced(document: Json, holds: Callable[[Json], bool], tries: int = 250) -> 
 
 def fails_like(problem: str, judge: Callable[[Json], Sample]) -> Callable[[Json], bool]:
     """Whether a document has a problem of the same kind."""
+
     def holds(document: Json) -> bool:
         try:
             return any(kind(p) == kind(problem) for p in judge(document).problems)
@@ -335,6 +369,7 @@ def fails_like(problem: str, judge: Callable[[Json], Sample]) -> Callable[[Json]
 
 def smaller_documents(document: Json) -> Iterator[Json]:
     """Documents with one thing less."""
+
     def copy() -> Json:
         return json.loads(json.dumps(document))
 
@@ -390,7 +425,11 @@ def _smaller_operands(document: Json, copy: Callable[[], Json]) -> Iterator[Json
                 del made["operands"][k][key]
                 yield made
         layout = str(operand.get("layout", ""))
-        for simpler in (re.sub(r"Swizzle\([^)]*\) o ", "", layout, count=1), re.sub(r" \+ R\[.*?\)\]", "", layout), re.sub(r"\] [+-] \d+$", "]", layout)):
+        for simpler in (
+            re.sub(r"Swizzle\([^)]*\) o ", "", layout, count=1),
+            re.sub(r" \+ R\[.*?\)\]", "", layout),
+            re.sub(r"\] [+-] \d+$", "]", layout),
+        ):
             if simpler != layout:
                 made = copy()
                 made["operands"][k]["layout"] = simpler
@@ -426,7 +465,9 @@ def items(family: str, count: int, number: int, *, points: int = views.POINTS, u
         if len(found) < count:
             found[json.dumps(document, sort_keys=True)] = (family, document, ranges)
 
-    run = settings(max_examples=count + count // 5 + 10, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    run = settings(
+        max_examples=count + count // 5 + 10, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
     seed(number)(run(given((views.open_calls if unbounded_too else views.calls)(family, points))(collect)))()
     return list(found.values())
 
@@ -473,7 +514,13 @@ def main() -> int:
             if sample.problems:
                 told(item, sample)
         for item, problem, smaller in pool.imap_unordered(_reduce, chosen(results)):
-            print(f"\nREDUCED: {problem}", json.dumps(smaller), *([] if item[2] is None else [f"ranges: {json.dumps(item[2])}"]), sep="\n  ", flush=True)
+            print(
+                f"\nREDUCED: {problem}",
+                json.dumps(smaller),
+                *([] if item[2] is None else [f"ranges: {json.dumps(item[2])}"]),
+                sep="\n  ",
+                flush=True,
+            )
     bad = sum(bool(sample.problems) for _, sample in results)
     missed: list[str] = []
     for family in families:
@@ -510,9 +557,21 @@ def report(name: str, samples: list[Sample]) -> list[str]:
     print("  " + ", ".join(f"{status} {100 * n / total:.1f} %" for status, n in statuses.most_common()))
     print("  only failing clause: " + ", ".join(f"{clause} {n}" for clause, n in alone(samples).items()))
     print("  features: " + ", ".join(f"{feature} {n}" for feature, n in shown.most_common()))
-    print("  seconds: " + ", ".join(f"{what} {sum(s.times[k] for s in samples if len(s.times) > k):.0f}" for k, what in enumerate(("check", "audit", "SMT alone"))))
-    shares = {**{status: (statuses[status], 30) for status in ("proved", "refuted")}, **{feature: (shown[feature], 25) for feature in QUARTERS}}
-    return [f"{name}: {what} in {100 * n / total:.1f} % of the calls, wanted {least} %" for what, (n, least) in shares.items() if 100 * n < least * total]
+    print(
+        "  seconds: "
+        + ", ".join(
+            f"{what} {sum(s.times[k] for s in samples if len(s.times) > k):.0f}" for k, what in enumerate(("check", "audit", "SMT alone"))
+        )
+    )
+    shares = {
+        **{status: (statuses[status], 30) for status in ("proved", "refuted")},
+        **{feature: (shown[feature], 25) for feature in QUARTERS},
+    }
+    return [
+        f"{name}: {what} in {100 * n / total:.1f} % of the calls, wanted {least} %"
+        for what, (n, least) in shares.items()
+        if 100 * n < least * total
+    ]
 
 
 QUARTERS = ("negative range", "stride no power of two", "symbolic start")

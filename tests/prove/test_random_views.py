@@ -11,9 +11,9 @@ import views
 from random_campaign import QUARTERS, Sample, alone, items, judged_item
 
 SEED = int(os.environ.get("TILECHECK_SEED", "20"))
-COUNT = int(os.environ.get("TILECHECK_COUNT", "140"))
-UNBOUNDED = COUNT // 7
-POINTS = 300
+COUNT = int(os.environ.get("TILECHECK_COUNT", "150"))
+UNBOUNDED = COUNT // 15
+POINTS = 150
 """Brute force looks at fewer points here than in the campaign."""
 
 

@@ -1,8 +1,8 @@
 """Prints one line per case: id, status, failing clauses and counterexamples. Two z3 versions must print the same.
 
-    python tests/prove/verdict_digest.py > newest.txt
-    PYTHONPATH=old-z3 python tests/prove/verdict_digest.py > oldest.txt
-    cmp newest.txt oldest.txt
+python tests/prove/verdict_digest.py > newest.txt
+PYTHONPATH=old-z3 python tests/prove/verdict_digest.py > oldest.txt
+cmp newest.txt oldest.txt
 """
 
 from __future__ import annotations

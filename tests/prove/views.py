@@ -27,12 +27,39 @@ FAMILIES = ("memory", "matrix")
 POINTS = 3_000
 """About how many (thread, repeat, atom, symbol) points a call has at most."""
 DTYPES = {
-    1: ("uint1",), 2: ("uint2",), 4: ("float4_e2m1fn", "int4"), 8: ("uint8", "float8_e4m3fn", "bits8"), 16: ("float16", "bfloat16", "int16"),
-    32: ("float32", "int32", "uint32", "bits32"), 64: ("float64", "int64", "bits64", "complex64"), 128: ("bits128", "complex128"),
+    1: ("uint1",),
+    2: ("uint2",),
+    4: ("float4_e2m1fn", "int4"),
+    8: ("uint8", "float8_e4m3fn", "bits8"),
+    16: ("float16", "bfloat16", "int16"),
+    32: ("float32", "int32", "uint32", "bits32"),
+    64: ("float64", "int64", "bits64", "complex64"),
+    128: ("bits128", "complex128"),
 }
-LANE_GUARDS = ("laneid < 16", "8 <= laneid and laneid < 24", "laneid % 2 == 0", "laneid % 3 == 1", "laneid // 8 == 2", "(laneid & 3) == 1", "laneid == 5",
-               "laneid > 27", "not (laneid >= 4)", "laneid >= 30 or laneid == 29", "(laneid ^ 3) < 4", "2 * laneid + 1 < 20")
-WARP_GUARDS = ("warpid == 1", "warpid < 2", "warpid >= 1", "warpid % 2 == 0", "warpid != 0", "wid_in_wg == 0", "wgid < 1", "not (warpid == 0)")
+LANE_GUARDS = (
+    "laneid < 16",
+    "8 <= laneid and laneid < 24",
+    "laneid % 2 == 0",
+    "laneid % 3 == 1",
+    "laneid // 8 == 2",
+    "(laneid & 3) == 1",
+    "laneid == 5",
+    "laneid > 27",
+    "not (laneid >= 4)",
+    "laneid >= 30 or laneid == 29",
+    "(laneid ^ 3) < 4",
+    "2 * laneid + 1 < 20",
+)
+WARP_GUARDS = (
+    "warpid == 1",
+    "warpid < 2",
+    "warpid >= 1",
+    "warpid % 2 == 0",
+    "warpid != 0",
+    "wid_in_wg == 0",
+    "wgid < 1",
+    "not (warpid == 0)",
+)
 CTA_GUARDS = ("cbx == 0", "cby == 0", "cbx + 1 > 1", "cbz < 1")
 
 
@@ -250,15 +277,23 @@ def who(s: Source, draft: Draft) -> None:
         draft.scope = s.pick("warp", "cta", "warp", "warpgroup", "cluster", "cta", "warp")
     else:
         draft.scope = s.pick(*("thread", "warp", "cta", "warp", "thread", "cluster", "cta") * 2, "warpgroup")
-    whole = {"thread": ([1], [32], [8, 4], [20], [40], [64]), "warp": ([32], [64], [16, 2], [4, 4, 4], [20], [96], [48], [32]),
-             "warpgroup": ([128], [64, 2], [32, 2, 2], [128], [256]), "cta": ([32], [64], [96], [32, 2], [8, 4, 2], [20], [48], [64], [33, 1], [128]),
-             "cluster": ([32], [64], [16], [8, 4])}[draft.scope]
+    whole = {
+        "thread": ([1], [32], [8, 4], [20], [40], [64]),
+        "warp": ([32], [64], [16, 2], [4, 4, 4], [20], [96], [48], [32]),
+        "warpgroup": ([128], [64, 2], [32, 2, 2], [128], [256]),
+        "cta": ([32], [64], [96], [32, 2], [8, 4, 2], [20], [48], [64], [33, 1], [128]),
+        "cluster": ([32], [64], [16], [8, 4]),
+    }[draft.scope]
     draft.block = list(s.pick(*whole))
     if draft.scope == "cluster":
         draft.cluster = list(s.pick([2], [1, 2], [2, 2], [2, 1, 2], [1], [2, 1], [3]))
     elif s.chance(10) and prod(draft.block) <= 64:
         draft.cluster = list(s.pick([2], [1, 2], [2, 1]))
-    guards = [(40, WARP_GUARDS, len(draft.launch.threads) > 32), (35, LANE_GUARDS, not draft.collective), (50, CTA_GUARDS, draft.cluster is not None)]
+    guards = [
+        (40, WARP_GUARDS, len(draft.launch.threads) > 32),
+        (35, LANE_GUARDS, not draft.collective),
+        (50, CTA_GUARDS, draft.cluster is not None),
+    ]
     for percent, options, possible in guards:
         if possible and s.chance(percent):
             _guarded(draft, s.pick(*options))
@@ -306,7 +341,11 @@ def symbols(s: Source, draft: Draft) -> None:
             break
     names = [d["name"] for d in draft.symbols]
     if names and s.chance(30):
-        draft.assume.append(s.pick("{0} > -2", "{0} % 2 == 0", "{0} < 6", "{0} != 1", "{0} + {1} <= 4", "not ({0} < -2)", "{0} * {1} >= 0").format(names[0], names[-1]))
+        draft.assume.append(
+            s.pick("{0} > -2", "{0} % 2 == 0", "{0} < 6", "{0} != 1", "{0} + {1} <= 4", "not ({0} < -2)", "{0} * {1} >= 0").format(
+                names[0], names[-1]
+            )
+        )
     if names and s.chance(25):
         _restrict(s, draft, names[-1])
     if s.chance(25):
@@ -316,7 +355,11 @@ def symbols(s: Source, draft: Draft) -> None:
 def _restrict(s: Source, draft: Draft, name: str) -> None:
     """A condition on a symbol in the guard: a fact where it is uniform."""
     declared = next(d for d in draft.symbols if d["name"] == name)
-    if declared.get("varies", "grid") in {"grid", "cluster"} or draft.scope == "thread" or (draft.scope == "warp" and declared["varies"] != "thread"):
+    if (
+        declared.get("varies", "grid") in {"grid", "cluster"}
+        or draft.scope == "thread"
+        or (draft.scope == "warp" and declared["varies"] != "thread")
+    ):
         options = ["{0} > -3", "{0} % 3 != 1", "{0} <= 4", "({0} >> 1) < 3"]
         if draft.scope == "thread":
             options += ["laneid // 8 == {0}", "laneid < {0} + 9", "laneid % 3 == {0} % 3"]
@@ -328,7 +371,12 @@ def _restrict(s: Source, draft: Draft, name: str) -> None:
 def predicate(s: Source, draft: Draft, names: list[str]) -> None:
     """pred, warp-uniform for collectives, and sometimes preserve_dst."""
     varying = {d["name"] for d in draft.symbols if d.get("varies") == "thread"}
-    options = ["true", "warpid < 1", *(f"{n} > -1" for n in names if not draft.collective or n not in varying), *(f"{n} % 2 == 0" for n in names)]
+    options = [
+        "true",
+        "warpid < 1",
+        *(f"{n} > -1" for n in names if not draft.collective or n not in varying),
+        *(f"{n} % 2 == 0" for n in names),
+    ]
     if not draft.collective:
         options += ["laneid < 20", "elected", *(f"laneid + {n} < 30" for n in names), "tx % 2 == 1 or laneid == 0"]
     draft.parameters["pred"] = s.pick(*options)
@@ -336,12 +384,58 @@ def predicate(s: Source, draft: Draft, names: list[str]) -> None:
         draft.parameters["preserve_dst"] = s.pick(True, False)
 
 
-STARTS = ("{0}", "{0} + 3", "2 * {0}", "7 - {0}", "-{0}", "{0} // 2", "{0} % 5", "{0} // 3 + {1}", "min({0}, {1})", "max({0}, -2)", "min(max({0}, 0), 6)",
-          "select({0} > 2, {0}, {1})", "{0} & 7", "({0} ^ 3) & 15", "{0} | 1", "{0} << 1", "{0} >> 1", "tdiv({0}, 2)", "tmod({0}, 4)", "{0} * {1}",
-          "{0} - {1}", "({0} + {1}) % 3", "3 * {0} - 2 * {1}", "{0} * {0}", "{0} % 3 + {1} % 2", "({0} - 1) // 4")
-UNIFORM = ("warpid", "wid_in_wg + {0}", "wgid", "cbx", "warpid * {0}", "cbx + 2 * cby", "min(warpid, {0})", "(warpid + {0}) % 3", "laneid // 32 + {0}")
-DIVERGENT = ("laneid", "laneid % 4 + {0}", "(laneid + {0}) % 8", "tx // 4", "select(elected, {0}, 0)", "select(laneid < {0}, 1, 0)", "laneid ^ 5",
-             "tid_in_wg // 8", "select(laneid % 2 == 0, {0}, {1})", "laneid * {0}", "max(laneid - 20, {0})")
+STARTS = (
+    "{0}",
+    "{0} + 3",
+    "2 * {0}",
+    "7 - {0}",
+    "-{0}",
+    "{0} // 2",
+    "{0} % 5",
+    "{0} // 3 + {1}",
+    "min({0}, {1})",
+    "max({0}, -2)",
+    "min(max({0}, 0), 6)",
+    "select({0} > 2, {0}, {1})",
+    "{0} & 7",
+    "({0} ^ 3) & 15",
+    "{0} | 1",
+    "{0} << 1",
+    "{0} >> 1",
+    "tdiv({0}, 2)",
+    "tmod({0}, 4)",
+    "{0} * {1}",
+    "{0} - {1}",
+    "({0} + {1}) % 3",
+    "3 * {0} - 2 * {1}",
+    "{0} * {0}",
+    "{0} % 3 + {1} % 2",
+    "({0} - 1) // 4",
+)
+UNIFORM = (
+    "warpid",
+    "wid_in_wg + {0}",
+    "wgid",
+    "cbx",
+    "warpid * {0}",
+    "cbx + 2 * cby",
+    "min(warpid, {0})",
+    "(warpid + {0}) % 3",
+    "laneid // 32 + {0}",
+)
+DIVERGENT = (
+    "laneid",
+    "laneid % 4 + {0}",
+    "(laneid + {0}) % 8",
+    "tx // 4",
+    "select(elected, {0}, 0)",
+    "select(laneid < {0}, 1, 0)",
+    "laneid ^ 5",
+    "tid_in_wg // 8",
+    "select(laneid % 2 == 0, {0}, {1})",
+    "laneid * {0}",
+    "max(laneid - 20, {0})",
+)
 
 
 def start(s: Source, draft: Draft, environments: list[dict[str, int]]) -> tuple[str, int] | None:
@@ -387,7 +481,11 @@ def ownership(s: Source, draft: Draft) -> tuple[list[list[Digit]], dict[str, int
     """(digits of each group axis, offsets, (axis, weight) of a lane) that name the executing thread."""
     parts, launch = draft.parts, draft.launch
     warp = next((p for p in parts if p.kind == "warp"), None)
-    actives = [t for t in launch.threads if holding([expression(c) for c in draft.guard if draft_static(c)], {**launch.coordinates(t), "elected": t.lane == 0})]
+    actives = [
+        t
+        for t in launch.threads
+        if holding([expression(c) for c in draft.guard if draft_static(c)], {**launch.coordinates(t), "elected": t.lane == 0})
+    ]
     warps = sorted({t.warp for t in actives}) or [0]
     names = ["plain"]
     if draft.scope in {"cta", "cluster"} and max(warps) < 4:
@@ -430,7 +528,11 @@ def register_operand(s: Source, draft: Draft) -> None:
         if draft.repeats and s.chance(10):
             axes[len(groups)].digits[0].stride = 0
         if s.chance(10):
-            made.replicas.append(s.pick(Digit(2, 8), *(() if draft.scope == "thread" else (Digit(2, 1, "warpid"), Digit(3, 32, "laneid"), Digit(2, 1, "cbx")))))
+            made.replicas.append(
+                s.pick(
+                    Digit(2, 8), *(() if draft.scope == "thread" else (Digit(2, 1, "warpid"), Digit(3, 32, "laneid"), Digit(2, 1, "cbx")))
+                )
+            )
     if draft.anywhere:
         made.offset.pop("laneid", None)
         made.replicas = [Digit(32, 1, "laneid")]
@@ -536,7 +638,9 @@ def memory_spelling(s: Source) -> tuple[bool, dict[str, str], int, int]:
     """(load, qualifiers, bits, vector length)."""
     load = s.chance(50)
     space = s.pick("global", "shared", "local", "global", "shared", "shared::cta", "shared::cluster")
-    bits, vec = s.pick((32, 4), (32, 1), (32, 2), (16, 2), (16, 4), (8, 4), (64, 2), (64, 1), (128, 1), (8, 1), (16, 1), (32, 4), (32, 8), (64, 4), (8, 2))
+    bits, vec = s.pick(
+        (32, 4), (32, 1), (32, 2), (16, 2), (16, 4), (8, 4), (64, 2), (64, 1), (128, 1), (8, 1), (16, 1), (32, 4), (32, 8), (64, 4), (8, 2)
+    )
     if vec * bits == 256:
         space = "global"
     kinds = {8: ("b8", "u8", "s8"), 16: ("b16", "u16", "s16"), 32: ("b32", "u32", "f32"), 64: ("b64", "s64", "f64"), 128: ("b128",)}
@@ -653,8 +757,16 @@ def undo_split(s: Source, operand: Operand) -> None:
 
 def undo_merge(s: Source, operand: Operand) -> None:
     """Before it, one axis was two."""
-    spots = [(k, d) for k, axis in enumerate(operand.axes) if not axis.sliced() and len(operand.axes) < 8
-             for d in (2, 3, 4) if isinstance(axis.digits[0].extent, int) and isinstance(axis.digits[0].stride, int) and axis.digits[0].extent % d == 0 and axis.digits[0].extent > d]
+    spots = [
+        (k, d)
+        for k, axis in enumerate(operand.axes)
+        if not axis.sliced() and len(operand.axes) < 8
+        for d in (2, 3, 4)
+        if isinstance(axis.digits[0].extent, int)
+        and isinstance(axis.digits[0].stride, int)
+        and axis.digits[0].extent % d == 0
+        and axis.digits[0].extent > d
+    ]
     if not spots:
         return
     k, inner = s.pick(*spots)
@@ -680,7 +792,10 @@ def undo_slice(s: Source, operand: Operand) -> None:
     for axis in operand.axes:
         begins.append(times(axis.begin, axis.inner))
         extents.append(None if not axis.sliced() and s.chance(50) else axis.extent)
-        axis.digits = [Digit(axis.room if axis.room is not None else axis.digits[0].extent, axis.digits[0].stride, axis.digits[0].axis), *axis.digits[1:]]
+        axis.digits = [
+            Digit(axis.room if axis.room is not None else axis.digits[0].extent, axis.digits[0].stride, axis.digits[0].axis),
+            *axis.digits[1:],
+        ]
         axis.begin, axis.room = 0, None
     operand.steps.insert(0, {"op": "slice", "begin": begins, "extent": extents})
 
@@ -744,12 +859,27 @@ def undo_wider(s: Source, operand: Operand) -> None:
     """Before it, elements were wider: a run of neighbours on the last axis was one."""
     bits, last = width(operand.dtype), operand.axes[-1]
     tail = last.digits[-1]
-    numbers = [d.stride for axis in operand.axes for d in axis.digits if d.axis == "m" and d is not tail] + [d.stride for d in operand.replicas if d.axis == "m"]
+    numbers = [d.stride for axis in operand.axes for d in axis.digits if d.axis == "m" and d is not tail] + [
+        d.stride for d in operand.replicas if d.axis == "m"
+    ]
     numbers.append(operand.offset.get("m", 0))
-    if not affordable(s, operand) or len(last.digits) > 1 or tail.axis != "m" or tail.stride != 1 or last.sliced() or not all(isinstance(n, int) for n in numbers):
+    if (
+        not affordable(s, operand)
+        or len(last.digits) > 1
+        or tail.axis != "m"
+        or tail.stride != 1
+        or last.sliced()
+        or not all(isinstance(n, int) for n in numbers)
+    ):
         return
-    options = [r for r in (2, 4, 8) if bits * r <= 128 and tail.extent % r == 0 and all(int(n) % r == 0 for n in numbers)
-               and all(one[0] >= r.bit_length() - 1 for one in operand.swizzles)]
+    options = [
+        r
+        for r in (2, 4, 8)
+        if bits * r <= 128
+        and tail.extent % r == 0
+        and all(int(n) % r == 0 for n in numbers)
+        and all(one[0] >= r.bit_length() - 1 for one in operand.swizzles)
+    ]
     if not options:
         return
     ratio = s.pick(*options)
@@ -768,7 +898,11 @@ def undo_wider(s: Source, operand: Operand) -> None:
 
 def undo_broadcast(s: Source, operand: Operand) -> None:
     """Before it, axes of stride 0 had extent 1 (a leading one was not there)."""
-    still = [k for k, axis in enumerate(operand.axes) if not axis.sliced() and axis.extent > 1 and all(d.stride == 0 and d.axis == "m" for d in axis.digits)]
+    still = [
+        k
+        for k, axis in enumerate(operand.axes)
+        if not axis.sliced() and axis.extent > 1 and all(d.stride == 0 and d.axis == "m" for d in axis.digits)
+    ]
     if not still:
         return
     operand.steps.insert(0, {"op": "broadcast", "shape": shape_of(operand)})
@@ -778,7 +912,19 @@ def undo_broadcast(s: Source, operand: Operand) -> None:
         del operand.axes[0]
 
 
-UNDO = (undo_permute, undo_split, undo_narrower, undo_merge, undo_wider, undo_crop, undo_permute, undo_narrower, undo_split, undo_wider, undo_wider)
+UNDO = (
+    undo_permute,
+    undo_split,
+    undo_narrower,
+    undo_merge,
+    undo_wider,
+    undo_crop,
+    undo_permute,
+    undo_narrower,
+    undo_split,
+    undo_wider,
+    undo_wider,
+)
 
 
 def render(s: Source, operand: Operand) -> Json:
@@ -796,7 +942,13 @@ def render(s: Source, operand: Operand) -> Json:
     undo_slice(s, operand)
     if operand.space != "register" and not first and s.chance(25):
         undo_narrower(s, operand)
-    document: Json = {"name": operand.name, "space": operand.space, "dtype": operand.dtype, "shape": shape_of(operand), "layout": layout_text(s, operand)}
+    document: Json = {
+        "name": operand.name,
+        "space": operand.space,
+        "dtype": operand.dtype,
+        "shape": shape_of(operand),
+        "layout": layout_text(s, operand),
+    }
     for key, value in (("tensor", operand.tensor), ("align", operand.align), ("base", operand.base), ("size_bytes", operand.size)):
         if value is not None:
             document[key] = value
@@ -823,7 +975,9 @@ def layout_text(s: Source, operand: Operand) -> str:
         digits[k : k + 1] = [Digit(one.extent // 2, 2 * int(one.stride), one.axis), Digit(2, one.stride, one.axis)]
     text = f"S[({','.join(str(d.extent) for d in digits)}):({','.join(on_axis(d.stride, d.axis) for d in digits)})]"
     if operand.replicas:
-        text += f" + R[({','.join(str(d.extent) for d in operand.replicas)}):({','.join(on_axis(d.stride, d.axis) for d in operand.replicas)})]"
+        text += (
+            f" + R[({','.join(str(d.extent) for d in operand.replicas)}):({','.join(on_axis(d.stride, d.axis) for d in operand.replicas)})]"
+        )
     for axis, value in operand.offset.items():
         if value != 0:
             text += f" - {on_axis(-value, axis)}" if isinstance(value, int) and value < 0 else f" + {on_axis(value, axis)}"
@@ -846,9 +1000,15 @@ def document(s: Source, draft: Draft) -> Json:
     guard = " and ".join(f"({part})" for part in draft.guard) if len(draft.guard) > 1 or s.chance(50) else "".join(draft.guard)
     operands = [render(s, draft.register), render(s, draft.memory)]
     made: Json = {
-        "schema": "tilecheck/call@1", "id": "random", "opcode": draft.opcode or opcode_of(draft), "scope": draft.scope,
-        "launch": {"block": draft.block, "cluster": draft.cluster}, "symbols": draft.symbols, "assume": draft.assume,
-        "operands": operands if draft.load else operands[::-1], "parameters": draft.parameters,
+        "schema": "tilecheck/call@1",
+        "id": "random",
+        "opcode": draft.opcode or opcode_of(draft),
+        "scope": draft.scope,
+        "launch": {"block": draft.block, "cluster": draft.cluster},
+        "symbols": draft.symbols,
+        "assume": draft.assume,
+        "operands": operands if draft.load else operands[::-1],
+        "parameters": draft.parameters,
     }
     for key, value, default in (("guard", guard, ""), ("index_dtype", draft.index_dtype, "int64"), ("arch", draft.arch, None)):
         if value != default:
@@ -880,9 +1040,16 @@ def break_opcode(s: Source, draft: Draft) -> None:
         return
     old = opcode_of(draft)
     if draft.collective:
-        draft.opcode = s.pick(old.replace(".sync", ""), old.replace("m8n8", "m8n16"), old.replace(".b16", ".b8"), old.replace(".aligned.m8n8", ".m8n8.aligned"))
+        draft.opcode = s.pick(
+            old.replace(".sync", ""),
+            old.replace("m8n8", "m8n16"),
+            old.replace(".b16", ".b8"),
+            old.replace(".aligned.m8n8", ".m8n8.aligned"),
+        )
     else:
-        draft.opcode = s.pick(f"{old}.b32", old.replace(draft.spelling["type"], "b24"), old.replace(".", ".v3.", 1), old.replace(".", ".sync.", 1))
+        draft.opcode = s.pick(
+            f"{old}.b32", old.replace(draft.spelling["type"], "b24"), old.replace(".", ".v3.", 1), old.replace(".", ".sync.", 1)
+        )
 
 
 @mutation("space.explicit")
@@ -894,6 +1061,7 @@ def break_space(s: Source, draft: Draft) -> None:
 @mutation("operands")
 def break_operands(s: Source, draft: Draft) -> None:
     """Operands or parameters that the instruction does not have, or lacks."""
+
     def drop(made: Json) -> None:
         made["operands"].pop()
 
@@ -969,10 +1137,17 @@ def break_participation(s: Source, draft: Draft) -> None:
             draft.guard.append(s.pick(*LANE_GUARDS, "elected", f"laneid < 31 + {names[0]}", f"laneid >= {names[0]}", "tx != 9"))
         elif kind == "start":
             row = draft.memory.axes[-1]
-            row.begin = s.pick(f"4 * (laneid // 16) + {row.begin}", f"{row.begin} + select(elected, 4, 0)", f"{row.begin} + 4 * (tx % 2)", f"({row.begin}) ^ (tid_in_wg & 4)")
+            row.begin = s.pick(
+                f"4 * (laneid // 16) + {row.begin}",
+                f"{row.begin} + select(elected, 4, 0)",
+                f"{row.begin} + 4 * (tx % 2)",
+                f"({row.begin}) ^ (tid_in_wg & 4)",
+            )
             row.room = (row.room or row.extent) + 4
         elif kind == "pred":
-            draft.parameters["pred"] = s.pick("laneid < 16", "elected", f"laneid > {names[0]}", "tx < 7 or warpid > 0", "tid_in_wg % 2 == 0")
+            draft.parameters["pred"] = s.pick(
+                "laneid < 16", "elected", f"laneid > {names[0]}", "tx < 7 or warpid > 0", "tid_in_wg % 2 == 0"
+            )
         elif kind == "varies" and draft.symbols:
             draft.symbols[0]["varies"] = "thread"
         elif kind == "scope":
@@ -982,8 +1157,18 @@ def break_participation(s: Source, draft: Draft) -> None:
         return
     if draft.scope == "thread":
         return
-    draft.guard.append(s.pick("laneid < 16 or warpid == 0", "tx < 21", f"laneid >= warpid + {names[0]}", "laneid % 2 == warpid % 2", "cbx == 0 or laneid < 3",
-                              "t < 5".replace("t", "tid_in_wg"), "elected or warpid > 0", "laneid + 32 * warpid < 33"))
+    draft.guard.append(
+        s.pick(
+            "laneid < 16 or warpid == 0",
+            "tx < 21",
+            f"laneid >= warpid + {names[0]}",
+            "laneid % 2 == warpid % 2",
+            "cbx == 0 or laneid < 3",
+            "t < 5".replace("t", "tid_in_wg"),
+            "elected or warpid > 0",
+            "laneid + 32 * warpid < 33",
+        )
+    )
     if s.chance(30):
         draft.guard.pop()
         draft.block = [prod(draft.block) - s.pick(4, 1, 12)] if prod(draft.block) > 12 else draft.block
@@ -1006,7 +1191,9 @@ def break_shape(s: Source, draft: Draft) -> None:
         draft.guard.append(s.pick("laneid < 3", "laneid >= 1", "warpid == 0"))
     elif kind == "symbol" and draft.symbols:
         name = draft.symbols[0]["name"]
-        draft.guard.append(s.pick(f"warpid < 1 + {name}", *(() if draft.collective else (f"laneid < 28 + {name}", f"laneid % 2 == 0 or {name} > 0"))))
+        draft.guard.append(
+            s.pick(f"warpid < 1 + {name}", *(() if draft.collective else (f"laneid < 28 + {name}", f"laneid % 2 == 0 or {name} > 0")))
+        )
     else:
         operand.axes.insert(0, Axis([Digit(s.pick(1, 2), 0)]))
 
@@ -1039,7 +1226,9 @@ def break_owner(s: Source, draft: Draft) -> None:
 def break_replica(s: Source, draft: Draft) -> None:
     """A destination with copies."""
     if draft.load:
-        draft.register.replicas.append(s.pick(Digit(2, 64), Digit(2, 1, "warpid"), Digit(3, 32, "laneid"), Digit(2, 1, "cbx"), Digit(4, 16)))
+        draft.register.replicas.append(
+            s.pick(Digit(2, 64), Digit(2, 1, "warpid"), Digit(3, 32, "laneid"), Digit(2, 1, "cbx"), Digit(4, 16))
+        )
     else:
         draft.memory.replicas.append(s.pick(Digit(2, 4096), Digit(3, 1), Digit(2, 512)))
 
@@ -1122,7 +1311,15 @@ def break_backing(s: Source, draft: Draft) -> None:
         operand.size = s.pick(232_449, 300_000)
         operand.spare = None
         if s.chance(50):
-            draft.arch, operand.size = s.pick(("sm_90a", 232_456), ("sm_100", 232_449), ("sm_120", 101_377), ("sm_121", 101_377), ("sm_103", 232_449), ("sm_110a", 232_449), ("sm_89" if not draft.collective or draft.load else "sm_90", 240_000))
+            draft.arch, operand.size = s.pick(
+                ("sm_90a", 232_456),
+                ("sm_100", 232_449),
+                ("sm_120", 101_377),
+                ("sm_121", 101_377),
+                ("sm_103", 232_449),
+                ("sm_110a", 232_449),
+                ("sm_89" if not draft.collective or draft.load else "sm_90", 240_000),
+            )
     else:
         operand.spare = -s.pick(1, 2, 8)
 
@@ -1139,8 +1336,12 @@ def break_index_range(s: Source, draft: Draft) -> None:
     text = f"({axis.begin})"
     if kind == "wrap":
         draft.index_dtype = "int32"
-        axis.begin = s.pick(f"{text} + 2147483647 - 2147483647", f"{text} + ({names[0]} + 2147483640) * 0", f"{text} + (({names[0]} << 31) >> 40) * 0",
-                            f"{text} - 2147483648 + 2147483647 + 1")
+        axis.begin = s.pick(
+            f"{text} + 2147483647 - 2147483647",
+            f"{text} + ({names[0]} + 2147483640) * 0",
+            f"{text} + (({names[0]} << 31) >> 40) * 0",
+            f"{text} - 2147483648 + 2147483647 + 1",
+        )
     elif kind == "unsigned":
         draft.index_dtype = "uint32"
         axis.begin = s.pick(f"{text} - 1 + 1", f"{text} + max(0 - warpid, 0)", f"{text} + 0 * ({names[0]} - 2)")
@@ -1149,7 +1350,9 @@ def break_index_range(s: Source, draft: Draft) -> None:
     elif kind == "shift":
         axis.begin = s.pick(f"{text} + (0 << {names[0]})", f"{text} + (0 >> ({names[-1]} - 1))")
     elif kind == "guard":
-        draft.guard.append(s.pick(f"warpid // ({names[0]} + 1) >= 0", f"{names[0]} == 0 or 4 % {names[0]} >= 0 or 4 // ({names[0]} - 1) < 9"))
+        draft.guard.append(
+            s.pick(f"warpid // ({names[0]} + 1) >= 0", f"{names[0]} == 0 or 4 % {names[0]} >= 0 or 4 // ({names[0]} - 1) < 9")
+        )
     elif kind == "pred":
         draft.parameters["pred"] = s.pick(f"3 // {names[0]} >= -9", f"(1 << {names[0]}) > 0", f"{names[0]} != 0 and 5 % {names[0]} < 5")
     else:
@@ -1195,7 +1398,9 @@ def openings(s: Source, name: str, other: str) -> Opening:
     return s.pick(
         Opening(f"{name} % {ring}", ring - 1, wide),
         Opening(f"({name} // 3) % {ring}", ring - 1, wide),
-        Opening(f"({name} + {other}) % {ring}", ring - 1, both, (f"{name} <= 1000", f"{other} < 77", f"{name} > -1000", f"{other} > -5000")),
+        Opening(
+            f"({name} + {other}) % {ring}", ring - 1, both, (f"{name} <= 1000", f"{other} < 77", f"{name} > -1000", f"{other} > -5000")
+        ),
         Opening(f"{name} & {s.pick(3, 7, 1)}", 7, wide),
         Opening(f"({name} ^ 5) & 7", 7, wide),
         Opening(f"({name} >> 2) & 3", 3, wide),
@@ -1261,7 +1466,9 @@ def _opened(s: Source, draft: Draft, axis: Axis, opening: Opening, ranges: dict[
     axis.begin, axis.room = times(opening.start, unit), axis.extent + unit * (opening.high + s.pick(0, 0, 1))
     for other in draft.memory.axes[:-1]:
         if axis is draft.memory.axes[-1] and other.digits[0].axis == "m" and s.chance(70):
-            other.digits[0].stride = int(other.digits[0].stride) + int(axis.room) - axis.extent if int(other.digits[0].stride) > 0 else other.digits[0].stride
+            other.digits[0].stride = (
+                int(other.digits[0].stride) + int(axis.room) - axis.extent if int(other.digits[0].stride) > 0 else other.digits[0].stride
+            )
     draft.memory.offset.pop("m", None) if draft.memory.base is None else None
     for other in draft.memory.axes:
         if isinstance(other.digits[0].stride, int) and other.digits[0].stride < 0:
@@ -1286,8 +1493,12 @@ def _symbolic(s: Source, draft: Draft, ranges: dict[str, tuple[int, int]]) -> No
     for k, axis in enumerate(others):
         axis.digits[0] = Digit(axis.extent, unit * (k + 1), "m")
     if s.chance(60):
-        begin, facts = s.pick((f"{unit} * i", ("i >= 0", f"i < n // {unit}")), (f"{unit} * i", (f"0 <= i and {unit} * i + {unit} <= n", "i < 4611686018427387904")),
-                              (f"n - {unit}", (f"n >= {unit}", f"n % {unit} == 0")), (f"min({unit} * max(i, 0), n - {unit})", (f"n % {unit} == 0", f"n >= {unit}", "i < 1000")))
+        begin, facts = s.pick(
+            (f"{unit} * i", ("i >= 0", f"i < n // {unit}")),
+            (f"{unit} * i", (f"0 <= i and {unit} * i + {unit} <= n", "i < 4611686018427387904")),
+            (f"n - {unit}", (f"n >= {unit}", f"n % {unit} == 0")),
+            (f"min({unit} * max(i, 0), n - {unit})", (f"n % {unit} == 0", f"n >= {unit}", "i < 1000")),
+        )
         row.begin, row.room = begin, "n"
         names = ["n", *(["i"] if "i" in begin else [])]
         ranges |= {"n": (-1, 4 * unit + 1)} | ({"i": (-2, 6)} if "i" in begin else {})
@@ -1299,11 +1510,21 @@ def _symbolic(s: Source, draft: Draft, ranges: dict[str, tuple[int, int]]) -> No
     else:
         names = ["ld"]
         axis = s.pick(*others) if others else row
-        axis.digits[0].stride = s.pick("ld", f"{unit} * ld", "ld + 0", f"ld // {unit} * {unit}", f"(ld + {unit - 1}) // {unit} * {unit}") if axis is not row else "ld"
+        axis.digits[0].stride = (
+            s.pick("ld", f"{unit} * ld", "ld + 0", f"ld // {unit} * {unit}", f"(ld + {unit - 1}) // {unit} * {unit}")
+            if axis is not row
+            else "ld"
+        )
         ranges["ld"] = (-unit, 6 * unit)
         if axis is row:
             draft.assume.append("ld == 1")
-        draft.assume += s.pick(("ld >= 0",), (f"ld >= {unit}", f"ld % {unit} == 0"), (f"ld > 0 and ld % {unit} == 0",), ("ld >= 0", f"ld % {2 * unit} == 0"), (f"ld % {unit} == 0",))
+        draft.assume += s.pick(
+            ("ld >= 0",),
+            (f"ld >= {unit}", f"ld % {unit} == 0"),
+            (f"ld > 0 and ld % {unit} == 0",),
+            ("ld >= 0", f"ld % {2 * unit} == 0"),
+            (f"ld % {unit} == 0",),
+        )
     draft.symbols += [{"name": name} for name in names]
 
 
@@ -1339,7 +1560,9 @@ def opened(rng: random.Random, family: str, points: int = POINTS) -> tuple[Json,
         draft.index_dtype = s.pick("int32", "int32", "uint32")
     whole = document(s, draft) | {"id": "open, broken" if broken else "open"}
     used = {d["name"] for d in draft.symbols}
-    return whole, {name: [max(0, low) if draft.index_dtype == "uint32" else low, high] for name, (low, high) in ranges.items() if name in used}
+    return whole, {
+        name: [max(0, low) if draft.index_dtype == "uint32" else low, high] for name, (low, high) in ranges.items() if name in used
+    }
 
 
 def open_calls(family: str, points: int = POINTS) -> st.SearchStrategy[tuple[Json, Json]]:

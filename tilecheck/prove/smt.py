@@ -253,7 +253,8 @@ class Integers(Encoding):
         left, right = self.integer(a), self.integer(b)  # z3 floors for positive divisors only
         if self.bounds(b)[0] > 0:
             return left / right if op == "//" else left % right
-        quotient = z3.If(right > 0, left / right, (-left) / (-right))
+        turned = self.integer(terms.mul(-1, a)) / self.integer(terms.mul(-1, b))
+        quotient = z3.If(right > 0, left / right, turned)
         return quotient if op == "//" else left - right * quotient
 
     def _bitwise(self, op: str, a: Term, b: Term) -> z3.ArithRef:
@@ -411,6 +412,8 @@ class BitVectors(Encoding):
             return self._by_each(op, a, b, k)
         if op in {"tdiv", "tmod"} or (isinstance(b, int) and b < 0 and op in {"//", "%"}):
             return self.low(floored(op, a, b), k)
+        if isinstance(b, Expr):
+            return self._by_quotient(op, a, b, k)
         if not isinstance(b, int) or b < (0 if op in {"<<", ">>"} else 1):
             raise Unsupported(f"the divisor or shift amount {b}")
         if op == "<<":
@@ -435,6 +438,23 @@ class BitVectors(Encoding):
             if divisor == 0:
                 continue
             result = z3.If(self.truth(terms.eq(b, divisor)), self._divided(op, a, divisor, k), result)
+        return result
+
+    def _by_quotient(self, op: str, a: Term, b: Expr, k: int) -> z3.BitVecRef:
+        """A division by a symbol with few quotients: a // b = v where v*b <= a < (v+1)*b, or for negative b the other way round."""
+        import z3
+
+        low, high = self.bounds(terms.floordiv(a, b))
+        if high - low > DIVISORS:
+            raise Unsupported(f"the divisor {b}")
+        result = self.low(0, k)
+        for value in range(low, high + 1):
+            near, far = terms.mul(value, b), terms.mul(value + 1, b)
+            here = terms.conj(terms.le(near, a), terms.lt(a, far))
+            if self.bounds(b)[0] <= 0:
+                here = terms.disj(terms.conj(terms.lt(0, b), here), terms.conj(terms.lt(b, 0), terms.lt(far, a), terms.le(a, near)))
+            found = self.low(value if op == "//" else terms.sub(a, near), k)
+            result = z3.If(self.truth(here), found, result)
         return result
 
     def _shifted(self, op: str, a: Term, b: Expr, k: int) -> z3.BitVecRef:
