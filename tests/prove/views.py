@@ -108,6 +108,13 @@ class Axis:
     def inner(self) -> int:
         return prod(digit.extent for digit in self.digits[1:])
 
+    def grow(self, by: int) -> None:
+        """More (or less) room."""
+        if isinstance(self.room, str):
+            self.room = f"{self.room} + {by}" if by > 0 else f"{self.room} - {-by}"
+        else:
+            self.room = max(1, (self.room or self.digits[0].extent) + by)
+
     def sliced(self) -> bool:
         return self.begin != 0 or self.room is not None
 
@@ -952,7 +959,8 @@ def render(s: Source, operand: Operand) -> Json:
     for key, value in (("tensor", operand.tensor), ("align", operand.align), ("base", operand.base), ("size_bytes", operand.size)):
         if value is not None:
             document[key] = value
-    if operand.spare is not None:
+    numbers = [n for digit in operand.digits() for n in (digit.extent, digit.stride)]
+    if operand.spare is not None and all(isinstance(n, int) for n in numbers):
         document["size_bytes"] = max(0, span_bytes(document) + operand.spare)
     if operand.steps:
         document["view"] = operand.steps
@@ -1143,7 +1151,7 @@ def break_participation(s: Source, draft: Draft) -> None:
                 f"{row.begin} + 4 * (tx % 2)",
                 f"({row.begin}) ^ (tid_in_wg & 4)",
             )
-            row.room = (row.room or row.extent) + 4
+            row.grow(4)
         elif kind == "pred":
             draft.parameters["pred"] = s.pick(
                 "laneid < 16", "elected", f"laneid > {names[0]}", "tx < 7 or warpid > 0", "tid_in_wg % 2 == 0"
@@ -1182,7 +1190,8 @@ def break_shape(s: Source, draft: Draft) -> None:
     axis = s.pick(*operand.axes)
     if kind == "extent":
         axis.digits[0].extent += s.pick(1, 2)
-        axis.room = None if axis.room is None else axis.room + 2
+        if axis.room is not None:
+            axis.grow(2)
     elif kind == "drop" and len(operand.axes) > 1:
         operand.axes.remove(axis)
     elif kind == "swap" and len(operand.axes) > 1:
@@ -1252,7 +1261,7 @@ def break_contiguous(s: Source, draft: Draft) -> None:
     elif kind == "gap" and row.extent % 2 == 0 and not row.sliced() and row.extent > 2:
         row.digits = [Digit(row.extent // 2, s.pick(3, 4, row.extent)), Digit(2, 1)]
     elif kind == "reverse":
-        draft.memory.offset["m"] = int(draft.memory.offset.get("m", 0)) + (row.room or row.extent) - 1
+        draft.memory.offset["m"] = int(draft.memory.offset.get("m", 0)) + (row.room if isinstance(row.room, int) else row.extent) - 1
         row.digits[0].stride = -1
     else:
         row.digits[0].stride = s.pick(2, 0, 3, draft.unit)
@@ -1270,7 +1279,7 @@ def break_aligned(s: Source, draft: Draft) -> None:
     elif kind == "begin" and memory.axes[-1].sliced():
         row = memory.axes[-1]
         row.begin = f"({row.begin}) + {s.pick(1, draft.unit // 2 or 1)}" if isinstance(row.begin, str) else row.begin + 1
-        row.room = (row.room or row.extent) + draft.unit
+        row.grow(draft.unit)
     elif kind == "offset" and draft.unit > 1:
         memory.offset["m"] = int(memory.offset.get("m", 0)) + s.pick(1, draft.unit // 2)
     elif kind == "base":
@@ -1296,7 +1305,7 @@ def break_bounds(s: Source, draft: Draft) -> None:
         unit = draft.unit if axis is memory.axes[-1] else 1
         axis.begin = str(axis.begin)
         if kind == "room":
-            axis.room = max(1, (axis.room or axis.extent) - unit)
+            axis.grow(-unit)
         elif kind == "begin":
             axis.begin = f"{axis.begin} + {s.pick(1, 2, 4) * unit}"
         else:
@@ -1366,7 +1375,7 @@ def made(rng: random.Random, family: str, points: int = POINTS) -> Json:
     """A call document of a family, its mutation (or "") as its id."""
     s = Source(rng, points)
     draft = legal(s, family)
-    broken = s.pick(*MUTATIONS) if s.chance(62) else ""
+    broken = s.pick(*MUTATIONS) if s.chance(57) else ""
     if broken:
         MUTATIONS[broken](s, draft)
     return document(s, draft) | {"id": broken}
@@ -1534,8 +1543,8 @@ def break_open(s: Source, draft: Draft) -> None:
     cut = [axis for axis in memory.axes if axis.sliced()]
     kind = s.pick("room", "begin", "fact", "low", "align", "factor")
     axis = s.pick(*(cut or memory.axes))
-    if kind == "room" and isinstance(axis.room, int):
-        axis.room = max(1, axis.room - s.pick(1, draft.unit))
+    if kind == "room" and axis.room is not None:
+        axis.grow(-s.pick(1, draft.unit))
     elif kind == "begin" and cut:
         axis.begin = f"{axis.begin} + {s.pick(1, draft.unit)}"
     elif kind == "low" and cut:

@@ -414,7 +414,7 @@ class BitVectors(Encoding):
             return self.low(floored(op, a, b), k)
         if isinstance(b, Expr):
             return self._by_quotient(op, a, b, k)
-        if not isinstance(b, int) or b < (0 if op in {"<<", ">>"} else 1):
+        if b < (0 if op in {"<<", ">>"} else 1):
             raise Unsupported(f"the divisor or shift amount {b}")
         if op == "<<":
             return self._ring("*", 1 << b, a, k) if b < k else self.low(0, k)
