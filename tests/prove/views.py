@@ -1091,7 +1091,7 @@ def break_operands(s: Source, draft: Draft) -> None:
 
     def policy(made: Json) -> None:
         if made["parameters"].pop("cache_policy", None) is None or s.chance(30):
-            made["parameters"]["cache_policy"] = s.pick(1, -1, "n", (1 << 64) - 1)
+            made["parameters"]["cache_policy"] = s.pick(1, -1, (1 << 64) - 1)
             made["symbols"] = made["symbols"] or [{"name": "n", "min": 0, "max": 1}]
 
     draft.edit = s.pick(drop, extra, scalar, unknown, number, alone, policy)
