@@ -116,13 +116,12 @@ def prepare(call: Call, contract: Contract) -> Problem:
 
 def fixed(problem: Problem, values: Mapping[str, int]) -> Problem:
     """The problem with symbols held at values; `name@1` gives a varying symbol a second one."""
-    held = tuple(
-        Variable(v.name, v.role, None, None, values=tuple(dict.fromkeys(values[n] for n in (v.name, f"{v.name}@1") if n in values)))
-        if v.name in values
-        else v
-        for v in problem.symbols
-    )
-    return replace(problem, symbols=held)
+    held: list[Variable] = []
+    for v in problem.symbols:
+        given = {values[name] for name in (v.name, f"{v.name}@1") if name in values}
+        ordered = tuple(sorted(given, key=lambda value: (abs(value), value < 0)))
+        held.append(Variable(v.name, v.role, None, None, values=ordered) if v.name in values else v)
+    return replace(problem, symbols=tuple(held))
 
 
 def copied(problem: Problem, term: Term, suffix: str, levels: frozenset[str]) -> Term:
