@@ -86,3 +86,14 @@ def test_the_usual_indices(text, holds):
     """In -50..50, for i in 0..20 and j in 0..9."""
     goal = in_range(parse(text), -50, 50, {"i": (0, 20), "j": (0, 9)})
     assert all(evaluate(goal, {"i": i, "j": j}) for i in range(21) for j in range(10)) is holds
+
+
+def test_a_literal_counts_beside_a_coordinate_that_is_constant_in_the_launch():
+    """With 64 threads wgid is 0, and 8 * wgid - 2147483648 would fold to an int32; the literal is none."""
+    from tilecheck import Launch, Tensor, apply, check
+
+    registers = Tensor("R", (4,), "float32", space="register")
+    memory = Tensor("A", (64,), "float32", align=16)
+    start = memory.sub(["8*wgid - 2147483648 + 2147483647 + 1"], [4])
+    verdict = check(apply("ld.global.v4.b32", registers, start, scope="thread", launch=Launch((64,)), index_dtype="int32"), audit=True)
+    assert [clause.id for clause in verdict.failing] == ["src.index.range"]

@@ -447,7 +447,7 @@ def _(patch):
     patch.setattr(
         addresses,
         "in_range",
-        lambda term, low, high, _: (
+        lambda term, low, high, *_: (
             terms.conj(terms.le(low, terms.normal(term)), terms.le(terms.normal(term), high))
             if not isinstance(term, int)
             else low <= term <= high

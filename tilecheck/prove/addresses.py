@@ -15,6 +15,7 @@ from tilecheck.spec.contract import Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
+from tilecheck.symbolic.bounds import bounds as bounds_of
 from tilecheck.symbolic.terms import Expr, Term, var
 
 
@@ -34,50 +35,53 @@ def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
     begins = [begin for step in side.view.steps if isinstance(step, Slice) for begin in step.begin]
     written_terms = [*begins, *(t for t in side.view.terms() if isinstance(t, Expr))]
     for entry in dict.fromkeys(t for t in written_terms if isinstance(t, Expr) or not low <= t <= high):
-        raw = terms.replace(entry, hardware_terms(problem.call.launch))
-        goal = in_range(raw, low, high, ranges_of(problem))
+        goal = in_range(entry, low, high, ranges_of(problem), hardware_terms(problem.call.launch))
         yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(entry),))
 
 
-def in_range(term: Term, low: int, high: int, ranges: Mapping[str, tuple[int, int]]) -> Term:
+def in_range(term: Term, low: int, high: int, ranges: Mapping[str, tuple[int, int]], hardware: Mapping[str, Term] | None = None) -> Term:
     """Every intermediate result of `term` as written lies in low..high, every divisor is positive, every shift amount fits.
 
-    Arms of select and parts of and/or count where they are reached.
+    hardware: what the hardware coordinates in the term are; the result is over these. Literals count as they are written, also beside
+    coordinates that are constant in this launch. Arms of select and parts of and/or count where they are reached.
     """
-    if isinstance(term, int):
-        return isinstance(term, bool) or low <= term <= high
-    known = all_bounds(term, ranges) if terms.variables(term) <= ranges.keys() else {}
+    coordinates = hardware or {}
+
+    def value(node: Term) -> Term:
+        return terms.substitute(node, coordinates)
 
     def walk(node: Term) -> Term:
         if isinstance(node, int):
             return isinstance(node, bool) or low <= node <= high
         if node.op in {"select", "and", "or"}:
-            return _guarded(node, walk)
-        parts = [walk(arg) for arg in terms.children(node)]
+            return _guarded(node, walk, value)
         args = list(terms.children(node))
+        parts = [walk(arg) for arg in args]
         if node.op in {"//", "%", "tdiv", "tmod"}:
-            parts.append(terms.lt(0, args[1]))
+            parts.append(terms.lt(0, value(args[1])))
         if node.op in {"<<", ">>"}:
-            parts.append(terms.conj(terms.le(0, args[1]), terms.le(args[1], terms.MAX_SHIFT)))
+            parts.append(terms.conj(terms.le(0, value(args[1])), terms.le(value(args[1]), terms.MAX_SHIFT)))
         if not node.is_truth:
-            ends = known.get(node)
+            found = value(node)
+            ends = bounds_of(found, ranges) if terms.variables(found) <= ranges.keys() else None
             if ends is None or ends[0] < low or ends[1] > high:
-                parts.append(terms.conj(terms.le(low, terms.normal(node)), terms.le(terms.normal(node), high)))
+                parts.append(terms.conj(terms.le(low, found), terms.le(found, high)))
         return terms.conj(*parts)
 
     return walk(term)
 
 
-def _guarded(node: Expr, walk: Callable[[Term], Term]) -> Term:
+def _guarded(node: Expr, walk: Callable[[Term], Term], value: Callable[[Term], Term]) -> Term:
     args = list(terms.children(node))
     if node.op == "select":
         condition, then, otherwise = args
-        return terms.conj(walk(condition), terms.disj(terms.negate(condition), walk(then)), terms.disj(condition, walk(otherwise)))
+        holds = value(condition)
+        return terms.conj(walk(condition), terms.disj(terms.negate(holds), walk(then)), terms.disj(holds, walk(otherwise)))
     parts: list[Term] = []
     before: list[Term] = []
     for arg in args:
         parts.append(terms.disj(*before, walk(arg)))
-        before.append(terms.negate(arg) if node.op == "and" else arg)
+        before.append(terms.negate(value(arg)) if node.op == "and" else value(arg))
     return terms.conj(*parts)
 
 
