@@ -160,8 +160,8 @@ class Runner:
 def normal(text: str) -> str:
     """Output without what differs from run to run: times, and by which methods clauses were decided."""
     text = re.sub(r'"ms": [0-9.]+', '"ms": 0', text)
-    text = re.sub(r"\d+\s+goals?\s+in\s+\d+\s+ms\s+\([^)]*\)", "N goals", text)
-    text = re.sub(r"\bin \d+ ms$", "in T ms", text, flags=re.MULTILINE)
+    text = re.sub(r"\d+\s+goals?\s+in\s+[\d.]+\s+ms\s+\([^)]*\)", "N goals", text)
+    text = re.sub(r"\bin [\d.]+ ms$", "in T ms", text, flags=re.MULTILINE)
     text = re.sub(r"\b\d+\s+clauses:\s+(?:\d+\s+by\s+\w+,?\s*)+", "N clauses\n", text)
     return text.rstrip()
 
