@@ -274,10 +274,10 @@ class _Reader:
             items = self.items(document[key], f".launch.{key}", most=3)
             return tuple(self.integer(item, f".launch.{key}[{k}]", 1, 1 << 16) for k, item in enumerate(items))
 
-        cluster = None if document.get("cluster") is None else extents("cluster")
+        block, cluster = extents("block"), None if document.get("cluster") is None else extents("cluster")
         if scope == "cluster" and cluster is None:
             raise self.fail(".launch", "scope cluster needs a cluster in the launch")
-        return self.guarded(".launch", lambda: Launch(extents("block"), cluster))
+        return self.guarded(".launch", lambda: Launch(block, cluster))
 
     def symbols(self, value: object) -> tuple[Symbol, ...]:
         items = [] if value is None else self.items(value, ".symbols", most=100)

@@ -470,6 +470,17 @@ refuted(
     "a destination has no replica in other lanes", "replica", load([32], LANES + " + R[2:1@warpid]", "warp", (64,), guard="warpid == 0")
 )
 case("a replica of extent one is none", call("ld.global.b32", [registers([1], "S[1:1] + R[1:8]"), memory([1])]))
+COPIES = memory([1], "S[1:1] + R[k:8]")
+case(
+    "a replica that is one for all values is none", call("st.global.b32", [COPIES, registers([1])], block=(1,), symbols=[symbol("k", 0, 1)])
+)
+refuted("a replica that may be two", "replica", call("st.global.b32", [COPIES, registers([1])], block=(1,), symbols=[symbol("k", 0, 2)]))
+PITCHED = memory(["n", 1], "S[(n,1):(n,1)] + R[2:1]", view=[start(0, 0, extent=[1, 1])])
+refuted(
+    "a replica beside a symbolic stride",
+    "replica",
+    call("st.global.b32", [PITCHED, registers([1, 1])], block=(1,), symbols=[symbol("n", -1, 3)], assume=["n >= 1"]),
+)
 case("a replica of stride zero is none", call("ld.global.b32", [registers([1], "S[1:1] + R[4:0]"), memory([1])]))
 case(
     "stmatrix reads a matrix that both warps hold",

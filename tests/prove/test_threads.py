@@ -217,3 +217,47 @@ def test_a_substituted_call_keeps_its_facts():
     assert check(call_.substitute(n=5)).status == "vacuous"
     assert check(call_.substitute(n=-1)).status == "vacuous"
     assert dataclasses.replace(call_, id="x").substitute(n=1).symbols == ()
+
+
+INSTANCES = {
+    "warp": ([64], None, (32,)),
+    "warpgroup": ([256], None, (4, 32)),
+    "cta": ([64], None, (2, 32)),
+    "cluster": ([32], [2], (2, 1, 32)),
+}
+OWNERS = {
+    "warpgroup": "S[(4,32,1):(1@wid_in_wg,1@laneid,1)]",
+    "warp": "S[(32,1):(1@laneid,1)]",
+    "cta": BOTH,
+    "cluster": "S[(2,1,32,1):(1@cbx,1@warpid,1@laneid,1)]",
+}
+
+
+@pytest.mark.parametrize("scope", list(INSTANCES))
+@pytest.mark.parametrize("varies", ["grid", "cta", "warp", "thread"])
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "v % 3 != 1",
+        "v < 0",
+        "v % 5 == 2 or v % 7 == laneid",
+        "(v + warpid) % 3 == 1",
+        "laneid < v % 5 + warpid // 4",
+        "laneid <= v % 4 + warpid % 2",
+        "v % 2 == n % 2",
+    ],
+)
+def test_a_guard_over_an_unbounded_varying_symbol_is_answered_as_over_a_bounded_one(scope, varies, guard):
+    block, cluster, group = INSTANCES[scope]
+
+    def answered(low: int | None, high: int | None) -> Verdict:
+        used = [symbol("v", low, high, varies), *([symbol("n")] if "n" in guard.replace("laneid", "") else [])]
+        return check(
+            read_call(
+                load(group, OWNERS[scope], scope, (32,), guard=guard, symbols=used) | {"launch": {"block": block, "cluster": cluster}}
+            )
+        )
+
+    small, large = answered(-12, 12), answered(None, None)
+    assert small.status == large.status
+    assert [(c.id, c.counterexample) for c in small.failing] == [(c.id, c.counterexample) for c in large.failing]

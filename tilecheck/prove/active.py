@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
-from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
+from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, copied, copied_variables, fixed, tied
 from tilecheck.scopes import CTA, LANES, hardware_terms
 from tilecheck.symbolic import terms
@@ -24,6 +25,7 @@ LEVEL = {"grid": 0, "cluster": 1, "cta": 2, "warp": 4, "thread": 5}
 SCOPE_LEVEL = {"cluster": 1, "cta": 2, "warpgroup": 3, "warp": 4, "thread": 5}
 
 
+FIRST_VALUES = 64
 ALL_LEVELS = frozenset({"cta", "warp", "thread"})
 
 
@@ -41,32 +43,83 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
     activity = terms.conj(problem.run.activity, problem.run.exists)
     grid = _thread_grid(problem, activity, whole=True)
     if isinstance(grid, str):
-        found = tiers.solved(hull_obligation(problem, activity), grid)
-        return (
-            found if found.holds is not False else replace(participation(fixed(problem, found.witness or {}), tiers), reason=found.reason)
-        )
+        return _solved(problem, activity, tiers, grid)
     outcome = _judge(problem, grid, activity)
-    if scope != "warp" or problem.collective:
-        tiers.compared(outcome, hull_obligation(problem, activity))
+    tiers.compared(outcome, *_obligations(problem, activity))
     return outcome
+
+
+def _obligations(problem: Problem, activity: Term) -> tuple[Obligation, ...]:
+    """What participation asks, as formulas: each instance is its own hull; where instances are warps or warpgroups, all have equal extents."""
+    if problem.call.scope in {"warp", "warpgroup"} and not problem.collective:
+        return hull_obligation(problem, activity), _even_obligation(problem, activity)
+    return (hull_obligation(problem, activity),)
+
+
+def _solved(problem: Problem, activity: Term, tiers: Tiers, why: str) -> Outcome:
+    """The solver's answer: the least symbol values of all that are asked."""
+    found = [tiers.solved(obligation, why) for obligation in _obligations(problem, activity)]
+    refuted = [_at_symbols(problem, one, tiers) for one in found if one.holds is False]
+    if refuted:
+        names = [v.name for v in _outer(problem)]
+        return min(refuted, key=lambda one: [(abs(value), value < 0) for value in ((one.witness or {}).get(name, 0) for name in names)])
+    return next((one for one in found if one.holds is None), found[0])
+
+
+def _outer(problem: Problem) -> list[Variable]:
+    """The symbols that have one value inside an instance of the scope."""
+    return [v for v in problem.symbols if _varies(problem, v) <= SCOPE_LEVEL[problem.call.scope]]
+
+
+def _at_symbols(problem: Problem, found: Outcome, tiers: Tiers) -> Outcome:
+    """The first thread at the symbol values that the solver found; a symbol that varies inside an instance gets its least value.
+
+    Such a symbol is looked at in the values found and in its first ones: further values could only name an earlier thread.
+    """
+    held = fixed(problem, found.witness or {})
+    outer = {v.name for v in _outer(problem)}
+    symbols = {v.name for v in problem.symbols}
+    inner = len(symbols - outer)
+    if inner:
+        budget = min(FIRST_VALUES, int((MAX_POINTS / (problem.call.launch.threads * problem.call.launch.ctas)) ** (1 / inner)))
+        more = tuple(v if v.name in outer else _with_first(v, own, budget) for v, own in zip(held.symbols, problem.symbols, strict=True))
+        held = replace(held, symbols=more)
+    there = confirmed(found, participation(held, tiers))
+    if there.holds is None:
+        return there
+    kept = {name: value for name, value in (there.witness or {}).items() if name in outer or name not in symbols}
+    return replace(there, witness=_complete(problem, kept))
+
+
+def _with_first(held: Variable, own: Variable, count: int) -> Variable:
+    """A held symbol with its first values beside."""
+    values = dict.fromkeys((*(held.values or ()), *islice(own.ordered(), count)))
+    return replace(own, low=None, high=None, step=1, values=tuple(sorted(values, key=lambda value: (abs(value), value < 0))))
+
+
+def _symbols(problem: Problem) -> list[Variable]:
+    """The symbols; those that vary inside an instance of the scope come behind the others and need not be least."""
+    outer = _outer(problem)
+    return [*outer, *(replace(v, role="atom") for v in problem.symbols if v not in outer)]
 
 
 def hull_obligation(problem: Problem, activity: Term) -> Obligation:
     """A thread executes where active threads of its instance share each of its coordinates: the active set is its own smallest product.
 
-    Each copy of a thread is one of those that share a coordinate; for collectives the lane is shared by all.
+    Each copy of a thread is one of those that share a coordinate, whatever the symbols are that vary inside the instance; for collectives the
+    lane is shared by all.
     """
     scope, collective = problem.call.scope, problem.collective
     here = hardware_terms(problem.call.launch)
     cta, warp, group, lane = var(CTA), var("warpid"), terms.floordiv(var("warpid"), 4), var("laneid")
     lanes: list[list[Term]] = [] if collective else [[lane]]
     links: dict[str, list[list[Term]]] = {
-        "warp": [[cta, warp]],
+        "warp": [[cta, warp, *(() if collective else (lane,))]],
         "warpgroup": [[cta, group, *(() if collective else (lane,))]],
         "cta": [[cta, warp], *([cta, *link] for link in lanes)],
         "cluster": [*([here[name]] for name, _ in problem.call.launch.cluster_axes()), [warp], *lanes],
     }
-    variables = [*problem.symbols, *_padded(problem)]
+    variables = [*_symbols(problem), *_padded(problem)]
     premise: list[Term] = [problem.facts]
     for k, link in enumerate(links[scope], start=1):
         suffix = f"@{k}"
@@ -76,6 +129,18 @@ def hull_obligation(problem: Problem, activity: Term) -> Obligation:
     outside = frozenset(level for level in ALL_LEVELS if LEVEL[level] <= SCOPE_LEVEL[scope])  # one value for the whole instance
     premise.append(tied(problem, ("", *(f"@{k}" for k in range(1, len(links[scope]) + 1))), outside))
     return Obligation(tuple(variables), terms.conj(*premise), activity)
+
+
+def _even_obligation(problem: Problem, activity: Term) -> Obligation:
+    """Two warps (of two executing instances, at one value of the symbols) have equally many active lanes."""
+    rename = {name: var(f"{name}@1") for name in (CTA, "warpid")}
+    lanes = [terms.substitute(activity, {"laneid": lane}) for lane in range(LANES)]
+    there = [terms.substitute(lane, rename) for lane in lanes]
+    count, other = (terms.add(*(terms.select(lane, 1, 0) for lane in each)) for each in (lanes, there))
+    threads = [v for v in problem.thread_variables() if v.name != "laneid"]
+    copies = (replace(v, name=f"{v.name}@1", role="atom") for v in threads if v.name in rename)
+    premise = terms.conj(problem.facts, terms.disj(*lanes), terms.disj(*there))
+    return Obligation((*_symbols(problem), *threads, *copies), premise, terms.eq(count, other))
 
 
 def _padded(problem: Problem) -> tuple[Variable, ...]:
@@ -242,9 +307,7 @@ def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
     grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
     if isinstance(grid, str):
         found = tiers.solved(uniform_obligation(problem, term), grid)
-        return (
-            found if found.holds is not False else replace(uniform(fixed(problem, found.witness or {}), term, tiers), reason=found.reason)
-        )
+        return found if found.holds is not False else confirmed(found, uniform(fixed(problem, found.witness or {}), term, tiers))
     parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
     active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
     values = np.broadcast_to(grid.array(term), grid.shape)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tilecheck.prove.enumeration import Grid, make_grid
-from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
+from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, Side, atom_variables, fixed, repeat_terms, repeat_variables
 from tilecheck.spec.contract import Register
 from tilecheck.symbolic import terms
@@ -46,7 +46,7 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     if isinstance(grid, str):
         found = tiers.solved(pair, grid)
         if found.holds is False:
-            found = replace(_distinct(fixed(problem, found.witness or {}), side, repeats, tiers, within)[0], reason=found.reason)
+            found = confirmed(found, _distinct(fixed(problem, found.witness or {}), side, repeats, tiers, within)[0])
         return found, pair
     if not grid.points:
         return Outcome(holds=True), pair

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
+from tilecheck.errors import DisagreementError
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -91,6 +92,13 @@ class Outcome:
     points: int = 0
     witness: Mapping[str, int] | None = None
     reason: str | None = None
+
+
+def confirmed(found: Outcome, there: Outcome) -> Outcome:
+    """What enumeration says at the values that refute, in the name of the tier that found them; DisagreementError where it proves the goal there."""
+    if there.holds is True:
+        raise DisagreementError(f"internal error, please report: a tier refutes at {found.witness}, enumeration finds nothing wrong there")
+    return replace(there, reason=found.reason) if there.holds is False else there
 
 
 def relevant(premise: Term, goal: Term) -> tuple[tuple[Term, ...], tuple[Term, ...]]:

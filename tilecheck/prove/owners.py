@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from tilecheck.layout.axes import THREAD_AXES
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, within
-from tilecheck.prove.obligation import Outcome
-from tilecheck.prove.problem import Problem, Side
+from tilecheck.prove.obligation import Obligation
+from tilecheck.prove.problem import Problem, Side, symbolic
 from tilecheck.prove.tiers import Tiers
 from tilecheck.scopes import LANES, hardware_terms
 from tilecheck.spec.contract import Register
@@ -19,18 +19,11 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     """owner, replica and distinct."""
     yield _owner(problem, side, repeats)
     name = side.spec.name
-    copies = side.trace.replicas
     if side.spec.write:
-        text = ", ".join(f"{extent}:{stride}@{axis}" for axis, extent, stride in copies)
-        outcome = Outcome(holds=not copies, witness={})
-        yield Clause(
-            f"{name}.replica",
-            f"every element of {side.name} is in one place only (its replicas would not be written)",
-            NOTHING,
-            point="none",
-            outcome=outcome,
-            coordinates=(text,),
-        )
+        statement = f"every element of {side.name} is in one place only (its replicas would not be written)"
+        alone = terms.conj(*(terms.disj(terms.le(extent, 1), terms.eq(stride, 0)) for _, extent, stride in side.trace.replicas))
+        variables, premise = (problem.symbols, problem.facts) if symbolic(side.tensor) else ((), True)
+        yield Clause(f"{name}.replica", statement, Obligation(variables, premise, alone), point="symbols")
     if isinstance(side.spec, Register) and side.spec.write:
         from tilecheck.prove.distinct import distinct
 

@@ -115,10 +115,10 @@ def prepare(call: Call, contract: Contract) -> Problem:
 
 
 def fixed(problem: Problem, values: Mapping[str, int]) -> Problem:
-    """The problem with symbols held at values; `name@1` gives a varying symbol a second one."""
+    """The problem with symbols held at values; `name@1`, `name@2` and so on give a varying symbol further ones."""
     held: list[Variable] = []
     for v in problem.symbols:
-        given = {values[name] for name in (v.name, f"{v.name}@1") if name in values}
+        given = {value for name, value in values.items() if name.partition("@")[0] == v.name}
         ordered = tuple(sorted(given, key=lambda value: (abs(value), value < 0)))
         held.append(Variable(v.name, v.role, None, None, values=ordered) if v.name in values else v)
     return replace(problem, symbols=tuple(held))
@@ -160,14 +160,20 @@ def _symbol_variable(call: Call, name: str, low: int | None, high: int | None, s
     return Variable(name, "symbol", first if low is None and first == 0 else low, high, step)
 
 
+def symbolic(tensor: Tensor) -> bool:
+    """Whether the declaration of a tensor names a symbol: its shape, extents, strides or offsets."""
+    tile = base_tile(tensor.layout)
+    factors = (entry for one in (*tile.shard, *tile.replica) for entry in (one.extent, one.stride))
+    return any(isinstance(entry, Expr) for entry in (*tensor.shape, *factors, *(value for _, value in tile.offset)))
+
+
 def implied_facts(call: Call, tensor: Tensor) -> Term:
     """What the declaration of a symbolic global tensor says: extents of at least 0, and a span that fits index_dtype (in elements)."""
     parts: list[Term] = []
-    tile = base_tile(tensor.layout)
-    entries = [*tensor.shape, *(e for one in tile.shard for e in (one.extent, one.stride)), *(value for _, value in tile.offset)]
-    if not any(isinstance(entry, Expr) for entry in entries):
+    if not symbolic(tensor):
         return True
-    extents = (*tensor.shape, *(one.extent for one in tile.shard))
+    tile = base_tile(tensor.layout)
+    extents = (*tensor.shape, *(one.extent for one in (*tile.shard, *tile.replica)))
     parts.extend(terms.le(0, terms.normal(extent)) for extent in extents if isinstance(extent, Expr))
     parts.append(terms.lt(terms.normal(limits(tensor.layout)[1]), INDEX_DTYPES[call.index_dtype][1]))
     return terms.conj(*dict.fromkeys(parts))

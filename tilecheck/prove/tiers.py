@@ -70,17 +70,19 @@ class Tiers:
         found = smt.decide(replace(obligation, variables=self.bounded(obligation.variables)), self.rlimit)
         return replace(found, reason=f"{reason}; {found.reason}") if found.holds is None else found
 
-    def compared(self, outcome: Outcome, obligation: Obligation) -> None:
-        """In an audit: the solver's answer is the same, where it has one; DisagreementError otherwise."""
+    def compared(self, outcome: Outcome, *obligations: Obligation) -> None:
+        """In an audit: the solver says the same of all obligations together, where it has an answer; DisagreementError otherwise."""
         if not self.audit or outcome.holds is None:
             return
         from tilecheck.prove import smt
 
-        found = smt.decide(replace(obligation, variables=self.bounded(obligation.variables)), self.rlimit)
-        if found.holds is not None and found.holds != outcome.holds:
+        found = [smt.decide(replace(o, variables=self.bounded(o.variables)), self.rlimit) for o in obligations]
+        answers = {one.holds for one in found}
+        holds = False if False in answers else None if None in answers else True
+        if holds is not None and holds != outcome.holds:
+            asked = "; ".join(f"{o.premise} => {o.goal} (witness {one.witness})" for o, one in zip(obligations, found, strict=True))
             raise DisagreementError(
-                f"internal error, please report: a tier says {outcome.holds} (witness {outcome.witness}), SMT {found.holds} (witness {found.witness}) of "
-                f"{obligation.premise} => {obligation.goal}"
+                f"internal error, please report: a tier says {outcome.holds} (witness {outcome.witness}), SMT {holds} of {asked}"
             )
 
     def _completed(self, obligation: Obligation, found: Outcome) -> Outcome:
