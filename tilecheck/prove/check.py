@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tilecheck.call import INDEX_DTYPES, Call
-from tilecheck.errors import DisagreementError
+from tilecheck.errors import DisagreementError, InputError
 from tilecheck.prove import addresses, operands, owners
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.obligation import Outcome
@@ -39,6 +39,7 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
         return Verdict(call.id, call.opcode, ERROR, None, None, (), reason=f"no contract knows the mnemonic {mnemonic}")
     if isinstance(contract, BadSpelling):
         return Verdict(call.id, call.opcode, REFUTED, None, None, (_bad_spelling(contract),))
+    _names_apart(call, contract)
     verdict = _Checker(call, contract, Tiers(INDEX_DTYPES[call.index_dtype], rlimit=rlimit, audit=audit)).verdict()
     if audit:
         _compare(call, contract, verdict)
@@ -48,6 +49,14 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
 def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> list[Verdict]:
     """The verdicts on many calls, in order."""
     return [check(call, audit=audit, rlimit=rlimit) for call in calls]
+
+
+def _names_apart(call: Call, contract: Contract) -> None:
+    """InputError where a symbol is named like an atom axis of the contract: in formulas a name means one thing."""
+    taken = {axis.name for axis in contract.atom}
+    for symbol in call.symbols:
+        if symbol.name in taken:
+            raise InputError(f"the symbol {symbol.name} has the name of an atom axis of {contract.opcode}; give it another", path="$.symbols")
 
 
 def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
@@ -137,12 +146,12 @@ class _Checker:
         return None
 
     def spelling(self) -> None:
-        arch, floor = self.call.arch, self.contract.arch
-        too_low = arch is not None and not arch_has(arch, floor)
+        arch, needs = self.call.arch, self.contract.needs
+        too_low = arch is not None and not any(arch_has(arch, floor) for floor in self.contract.floors)
         self.static(
             "opcode",
             "the spelling is one of the ISA and the architecture has it",
-            [Finding(f"{self.contract.opcode} needs {floor}, the call is for {arch}", expected=f"{floor} or later", actual=str(arch))]
+            [Finding(f"{self.contract.opcode} needs {needs}, the call is for {arch}", expected=needs, actual=str(arch))]
             if too_low
             else [],
         )
