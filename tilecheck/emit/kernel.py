@@ -87,7 +87,7 @@ def parameters_of(binding: Binding, registers: Registers) -> tuple[Parameter, ..
         first = own[0]
         space = first.view.tensor.space
         if isinstance(first.spec, Register):
-            found.append(RegisterBank(first.label, registers.slots[first.spec.name], first.spec.bits // 8, threads))
+            found.append(RegisterBank(tensor, registers.slots[tensor], first.spec.bits // 8, threads))
             continue
         if space not in {"global", "shared", "local"}:
             raise EmissionError(f"tensor {tensor}: a kernel cannot show {space} memory")
@@ -176,7 +176,7 @@ class _Writer:
         return self.a.register(terms.add(var(f"@{pointer}"), offset))
 
     def _bank(self, bank: RegisterBank, before: str, after: str) -> None:
-        spec = next(o.spec for o in self.binding.operands if o.label == bank.name)
+        spec = next(o.spec for o in self.binding.operands if o.tensor == bank.name)
         prefix, size = self.registers.banks[spec.name], bank.slot_bytes
         offset = terms.mul(bank.slots * size, var("@global_thread"))
         source, target = self._at(before, offset), self._at(after, offset)

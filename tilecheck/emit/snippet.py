@@ -58,12 +58,11 @@ def normalised(instructions: tuple[str, ...]) -> tuple[str, ...]:
 
 def architecture(call: Call, contract: Contract, arch: str | None) -> str:
     """The architecture asked for, the call's, or the lowest that has the form (and clusters, where the launch has one)."""
-    floor = contract.arch
-    if call.launch.cluster is not None and arch_rank(floor) < arch_rank("sm_90"):
-        floor = "sm_90"
-    wanted = arch or call.arch or floor
-    if not arch_has(wanted, floor):
-        raise EmissionError(f"{contract.opcode} does not exist on {wanted}: the lowest architecture is {floor}")
+    clusters = call.launch.cluster is not None and arch_rank(contract.arch) < arch_rank("sm_90")
+    floors = ("sm_90",) if clusters else contract.floors
+    wanted = arch or call.arch or floors[0]
+    if not any(arch_has(wanted, floor) for floor in floors):
+        raise EmissionError(f"{contract.opcode} does not exist on {wanted}: the lowest architecture is {' or '.join(floors)}")
     return wanted
 
 
@@ -78,9 +77,9 @@ class Registers:
         pointer_names, symbol_names = Names(), Names()
         for operand in binding.operands:
             if isinstance(operand.spec, Register):
-                self.banks[operand.spec.name] = f"%{names.of(operand.label)}_"
+                self.banks[operand.spec.name] = f"%{names.of(operand.tensor)}_"
                 used = max((slot for issue in issues for slot in issue.slots[operand.spec.name]), default=-1) + 1
-                self.slots[operand.spec.name] = max(used, declared_slots(operand))
+                self.slots[operand.tensor] = max(used, declared_slots(operand), self.slots.get(operand.tensor, 0))
             else:
                 self.pointers[operand.tensor] = f"%tc_ptr_{pointer_names.of(operand.tensor)}"
         self.symbols = {one.name: f"%tc_sym_{symbol_names.of(one.name)}" for one in binding.call.symbols}
@@ -222,7 +221,9 @@ def _interface(binding: Binding, registers: Registers, names: frozenset[str]) ->
     sets: dict[str, str] = {}
     for operand in binding.operands:
         if isinstance(operand.spec, Register):
-            bank, count = registers.banks[operand.spec.name], registers.slots[operand.spec.name]
+            bank, count = registers.banks[operand.spec.name], registers.slots[operand.tensor]
+            if any(o.tensor == operand.tensor for o in binding.operands[: binding.operands.index(operand)]):
+                continue
             declarations.append(f".reg {REGISTER_TYPES[operand.spec.bits]} {bank}<{count}>;")
             sets[f"{bank}0..{count - 1}"] = f"the slots of {operand.label}, {operand.spec.bits} bits each"
     for tensor, name in registers.pointers.items():

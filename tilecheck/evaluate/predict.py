@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -47,6 +47,12 @@ class Unit:
         return self.bit // self.operand.view.bits
 
 
+class Zero(NamedTuple):
+    """A run of bits that the instruction clears."""
+
+    bits: int
+
+
 class Place(NamedTuple):
     """One execution of the instruction: by a thread (for collectives: lane 0 of a warp), with its group, at a repeat."""
 
@@ -68,6 +74,11 @@ class Prediction:
         operands = {operand.name: operand for operand in case.operands}
         self.source, self.target = operands[str(case.move["src"])], operands[str(case.move["dst"])]
         self.parts: list[tuple[str, int]] = [(str(name), int(extent)) for name, extent in case.move["parts"]]
+        self.unit_bits = self.target.bits // prod(extent for _, extent in self.parts)
+        self.in_place = self.target.register and self.source.register and self.source.tensor == self.target.tensor
+        self.written: dict[tuple[Thread, int], Row] = {}
+        if (self.in_place or not self.target.register) and self.unit_bits % 8:
+            raise ValueError(f"memory and registers that are read again are written in whole bytes, not in units of {self.unit_bits} bits")
 
     def scene(self, thread: Thread) -> Scene:
         """The scene with the values that a thread has."""
@@ -118,20 +129,25 @@ class Prediction:
                 return fixed.layout.swizzled(m) * fixed.view.declared_bits + inside
         raise ValueError(f"{operand.name} {list(coordinate)} is not in lane {holder.lane}")
 
-    def moves(self, thread: Thread, *, skipped: bool) -> Iterator[tuple[Unit, Unit | None]]:
-        """Every destination unit with its source unit (None: skipped), as one thread (for collectives: one warp) executes."""
-        names = [*self.target.atom_names, *(name for name, _ in self.parts)]
-        bits = self.target.bits // prod(extent for _, extent in self.parts)
+    def places(self, thread: Thread) -> Iterator[Place]:
+        """The executions of the instruction by one thread (for collectives: one warp), in order."""
         group = self.group(thread)
         for repeat in product(*(range(extent) for extent in repeats(self.scene(thread), self.target))):
-            place = Place(thread, group, repeat)
-            for atom in self.target.atoms:
-                for part in product(*(range(extent) for _, extent in self.parts)):
-                    target = self.unit(self.target, place, atom, self._number(part), bits)
-                    at = dict(zip(names, (*atom, *part), strict=True))
-                    found = tuple(term(form, at) for form in self.case.move["source"])
-                    number = self._number(found[len(atom) :])
-                    yield target, None if skipped else self.unit(self.source, place, found[: len(atom)], number, bits)
+            yield Place(thread, group, repeat)
+
+    def moves(self, place: Place, *, skipped: bool) -> Iterator[tuple[Unit, Unit | Zero | None]]:
+        """Every destination unit of one execution with its source unit (None: skipped)."""
+        names = [*self.target.atom_names, *(name for name, _ in self.parts)]
+        zero, bits = self.case.move.get("zero", False), self.unit_bits
+        for atom in self.target.atoms:
+            for part in product(*(range(extent) for _, extent in self.parts)):
+                target = self.unit(self.target, place, atom, self._number(part), bits)
+                at = dict(zip(names, (*atom, *part), strict=True))
+                if skipped or term(zero, at):
+                    yield target, None if skipped else Zero(bits)
+                    continue
+                found = tuple(term(form, at) for form in self.case.move["source"])
+                yield target, self.unit(self.source, place, found[: len(atom)], self._number(found[len(atom) :]), bits)
 
     def _number(self, part: Coordinate) -> int:
         """The number of a part in its element, low bits first: the last part axis is the lowest."""
@@ -142,19 +158,20 @@ class Prediction:
 
     def image(self) -> Image:
         """Everything the call writes."""
-        registers: dict[tuple[str, Thread, int], list[tuple[int, Row]]] = {}
+        registers: dict[tuple[str, Thread, int], list[Piece]] = {}
         bytes_: dict[tuple[str, tuple[int, ...], int], list[Row]] = {}
         for thread in self._executing():
             skipped = not self.scene(thread).predicate(thread)
             if skipped and (not self.target.register or self.case.parameters.get("preserve_dst")):
                 continue
-            for target, origin in self.moves(thread, skipped=skipped):
-                if origin is not None and not self.target.register:
-                    self._store(bytes_, target, origin)
+            for place in self.places(thread):
+                moved = self.moves(place, skipped=skipped)
+                if self.target.register:
+                    self._load(registers, moved)
                     continue
-                pieces = registers.setdefault((self.target.label, target.thread, target.slot), [])
-                if origin is not None:
-                    pieces.extend((target.bit + at, piece) for at, piece in pieces_of(origin))
+                for target, origin in moved:
+                    assert origin is not None
+                    self._store(bytes_, target, origin)
         return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(_memory_rows(bytes_), key=_memory_order))
 
     def _executing(self) -> Iterator[Thread]:
@@ -162,34 +179,87 @@ class Prediction:
             if (thread.lane == 0 or not self.case.launch.collective) and self.active(thread):
                 yield thread
 
-    def _store(self, found: dict[tuple[str, tuple[int, ...], int], list[Row]], target: Unit, origin: Unit) -> None:
+    def _load(self, found: dict[tuple[str, Thread, int], list[Piece]], moved: Iterable[tuple[Unit, Unit | Zero | None]]) -> None:
+        """One execution: every source is read before a destination is written, and holds what earlier executions wrote there."""
+        fresh: dict[tuple[Thread, int], Row] = {}
+        for target, origin in moved:
+            pieces = found.setdefault((self.target.label, target.thread, target.slot), [])
+            for piece in () if origin is None else pieces_of(target.bit % target.operand.view.bits, origin):
+                now = piece._replace(source=self._now(piece.source)) if self.in_place else piece
+                pieces.append(now)
+                fresh[target.thread, target.slot * target.operand.view.bits // 8 + piece.at // 8] = now.source
+        if self.in_place:
+            self.written.update(fresh)
+
+    def _now(self, source: Row) -> Row:
+        """What a byte of a register holds, as the byte that it held first."""
+        name, where = source
+        if name is None:
+            return source
+        *thread, slot, byte = where
+        return self.written.get((Thread(*thread), slot * self.source.view.bits // 8 + byte), source)
+
+    def _store(self, found: dict[tuple[str, tuple[int, ...], int], list[Row]], target: Unit, origin: Unit | Zero) -> None:
         copy = copy_of(self.target.view.space, target.thread)
         for k in range(0, target.bits, 8):
             key = (self.target.label, copy, (target.bit + k) // 8)
             found.setdefault(key, []).append(_written_from(origin, k))
 
 
-def _written_from(origin: Unit, k: int) -> Row:
+class Piece(NamedTuple):
+    """Bits of a register slot that come from one byte: `bits` of them from bit `bit` of the byte `source` on, at bit `at` of the slot."""
+
+    at: int
+    source: Row
+    bit: int
+    bits: int
+
+    def ends_where(self, after: Piece) -> bool:
+        """Whether another piece of the same byte follows, in the same byte of the slot."""
+        return (self.at + self.bits, self.bit + self.bits, self.at // 8) == (after.at, after.bit, after.at // 8)
+
+    def row(self) -> Row:
+        """[tensor, byte], or [tensor, byte, bit, bits] of a part of a byte; zeros have the tensor null."""
+        return self.source if self.bits == 8 else [*self.source, self.bit, self.bits]
+
+
+def _written_from(origin: Unit | Zero, k: int) -> Row:
+    """The byte that holds bit k of a source: [tensor, byte], [register operand, [cta, warp, lane, slot, byte]] or [null, "zero"]."""
+    if isinstance(origin, Zero):
+        return [None, "zero"]
     bit = origin.bit + k
     if not origin.operand.register:
         return [origin.operand.tensor, bit // 8]
-    return [origin.operand.label, [*origin.thread, origin.slot, bit % origin.operand.view.bits // 8]]
+    slot, inside = divmod(bit, origin.operand.view.bits)
+    return [origin.operand.label, [*origin.thread, slot, inside // 8]]
 
 
-def pieces_of(origin: Unit) -> Iterator[tuple[int, Row]]:
-    """The source of a unit, cut at byte boundaries: (bit in the unit, [tensor, byte] or [tensor, byte, bit, bits])."""
-    at = 0
+def pieces_of(target: int, origin: Unit | Zero) -> Iterator[Piece]:
+    """The source of a unit at bit `target` of its slot, cut where a byte of the slot or of the source ends."""
+    first, at = 0 if isinstance(origin, Zero) else origin.bit, 0
     while at < origin.bits:
-        bit = origin.bit + at
-        bits = min(8 - bit % 8, origin.bits - at)
-        yield at, [origin.operand.tensor, bit // 8] if bits == 8 else [origin.operand.tensor, bit // 8, bit % 8, bits]
+        bit = (target + at if isinstance(origin, Zero) else first + at) % 8
+        bits = min(8 - bit, 8 - (target + at) % 8, origin.bits - at)
+        yield Piece(target + at, _written_from(origin, at), bit, bits)
         at += bits
 
 
-def _register_rows(found: Mapping[tuple[str, Thread, int], list[tuple[int, Row]]]) -> Iterator[Row]:
+def joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces in order, neighbours of one byte of the source and one byte of the slot made one."""
+    found: list[Piece] = []
+    for piece in sorted(pieces, key=lambda one: one.at):
+        last = found[-1] if found else None
+        if last is not None and last.source == piece.source and last.ends_where(piece):
+            found[-1] = last._replace(bits=last.bits + piece.bits)
+            continue
+        found.append(piece)
+    return found
+
+
+def _register_rows(found: Mapping[tuple[str, Thread, int], list[Piece]]) -> Iterator[Row]:
     for (label, thread, slot), pieces in found.items():
         if pieces:
-            yield [label, *thread, slot, [piece for _, piece in sorted(pieces)]]
+            yield [label, *thread, slot, [piece.row() for piece in joined(pieces)]]
         else:  # no source: the predicate was false
             yield [label, *thread, slot, None, "undefined"]
 

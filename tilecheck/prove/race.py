@@ -1,4 +1,4 @@
-"""Hazards: what is legal but suspicious. Two executing threads, or two repeats, that store to one byte."""
+"""Hazards: what is legal but suspicious. Two executing threads, or two repeats, that store to one byte; a destination that overlaps a source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilecheck.prove.obligation import Obligation, Variable, relevant
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables
 from tilecheck.prove.verdict import Hazard
 from tilecheck.scopes import CTA, THREAD
-from tilecheck.spec.contract import Memory
+from tilecheck.spec.contract import Memory, Register
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Term, var
 
@@ -26,8 +26,37 @@ PRIVATE = {"global": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "lane
 
 def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Hazard, ...]:
     """The hazards of a call whose addresses are in bounds."""
-    found = (_race(problem, side, repeats, tiers) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write)
+    found = [_race(problem, side, repeats, tiers) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write]
+    registers = [side for side in problem.sides if isinstance(side.spec, Register) and side.tensor.tensor is not None]
+    pairs = [(a, b) for a in registers for b in registers if a.spec.write and not b.spec.write and a.tensor.tensor == b.tensor.tensor]
+    found += [next((h for h in (_alias(problem, a, b, repeats, tiers) for a, b in pairs) if h), None)]
     return tuple(hazard for hazard in found if hazard is not None)
+
+
+def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
+    """A thread reads a register slot, in this or another repeat, that it writes."""
+    assert isinstance(target.spec, Register)
+    assert isinstance(source.spec, Register)
+    inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
+    rename = {v.name: var(f"{v.name}@1") for v in inner}
+    atom = tuple(var(axis.name) for axis in problem.contract.atom)
+    here = (*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)
+    written = target.trace.locate(here).bit
+    read = terms.substitute(source.trace.locate(here).bit, rename)
+    premise = terms.conj(problem.accessing, target.defined, source.defined)
+    lane = None if target.spec.lane is None else terms.normal(target.spec.lane)
+    if lane is not None and source.spec.lane is not None:
+        one_thread = terms.eq(lane, terms.substitute(terms.normal(source.spec.lane), rename))
+        premise, written, read = (terms.substitute(term, {"laneid": lane}) for term in (premise, written, read))
+        premise = terms.conj(premise, one_thread)
+    apart = terms.disj(terms.le(terms.add(written, target.spec.bits), read), terms.le(terms.add(read, source.spec.bits), written))
+    others = (replace(v, name=f"{v.name}@1") for v in inner)
+    found = tiers.decide(Obligation((*problem.symbols, *problem.thread_variables(lane=lane is None), *inner, *others), premise, apart))
+    if found.holds is not False:
+        return None
+    return Hazard(
+        "alias", f"a register is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
+    )
 
 
 def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:

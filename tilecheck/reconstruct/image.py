@@ -18,12 +18,31 @@ CONSTANTS = {"zero": 0}
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Bits of a byte: `bits` of them, from bit `bit` of place `source` on, at bit `at`."""
+
+    source: int
+    bit: int
+    bits: int
+    at: int
+
+    def value(self, run: int) -> int:
+        """What the part adds to its byte in a run."""
+        byte = int(shown(np.array([self.source], dtype=np.uint32), run)[0])
+        return (byte >> self.bit & (1 << self.bits) - 1) << self.at
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
-    """source: the place whose value each byte of the arena must hold; constant: its value where it has one, else -1; undefined: not compared."""
+    """source: the place whose value each byte of the arena must hold; constant: its value where it has one, else -1; undefined: not compared.
+
+    cut: the bytes that are put together from parts of others (of none: zeros).
+    """
 
     source: npt.NDArray[np.int64]
     constant: npt.NDArray[np.int16]
     undefined: npt.NDArray[np.bool_]
+    cut: Mapping[int, tuple[Part, ...]]
 
     def wrong(self, runs: Sequence[Bytes]) -> npt.NDArray[np.int64]:
         """The places at which some run differs."""
@@ -32,6 +51,8 @@ class Expected:
         for run, content in enumerate(runs):
             wanted = shown(self.source.astype(np.uint32), run)
             wanted[fixed] = self.constant[fixed].astype(np.uint8)
+            for place, parts in self.cut.items():
+                wanted[place] = sum(one.value(run) for one in parts)
             bad |= wanted != content
         return np.flatnonzero(bad & ~self.undefined)
 
@@ -45,6 +66,7 @@ class _Writer:
         self.source = np.arange(arena.bytes, dtype=np.int64)
         self.constant = np.full(arena.bytes, -1, dtype=np.int16)
         self.undefined = np.zeros(arena.bytes, dtype=np.bool_)
+        self.cut: dict[int, tuple[Part, ...]] = {}
         for at, raw in arena.fixed_bytes():
             self.constant[at : at + raw.size] = raw
         for region in arena.regions:
@@ -52,13 +74,14 @@ class _Writer:
                 before = self.regions["before", region.name]
                 self.source[region.at : region.end] = np.arange(before.at, before.end)
 
-    def old(self, name: str) -> Region:
+    def old(self, tensor: str) -> Region:
         """Where a tensor or bank stood before."""
-        return self.regions.get(("tensor", name)) or self.regions["before", name]
+        return self.regions.get(("tensor", tensor)) or self.regions["before", tensor]
 
     def new(self, name: str) -> Region:
-        """Where a tensor or bank shows what it became."""
-        return self.regions.get(("tensor", name)) or self.regions["after", name]
+        """Where the tensor or bank of an operand shows what it became."""
+        tensor = self.tensors[name]
+        return self.regions.get(("tensor", tensor)) or self.regions["after", tensor]
 
     def copy(self, region: Region, cta: int, warp: int, lane: int) -> int:
         """The first byte of the copy that a thread sees."""
@@ -73,15 +96,30 @@ class _Writer:
         if sources is None:
             self.word(slice(at, at + region.slot_bytes), row[6])
             return
-        for k, source in enumerate(sources):
-            if len(source) != 2:
-                raise TilecheckError(f"the image cuts a byte of {label}: {source}")
-            self.source[at + k] = self.copy(self.old(source[0]), cta, warp, lane) + source[1]
+        bit = 0
+        for source in sources:
+            place, (first, bits) = at + bit // 8, source[2:] or (0, 8)
+            if source[0] is None and bits == 8:
+                self.word(slice(place, place + 1), source[1])
+            elif source[0] is not None:
+                origin = self.place(source[0], source[1], cta, warp, lane)
+                self.source[place] = origin
+                if bits < 8:
+                    self.cut[place] = (*self.cut.get(place, ()), Part(origin, first, bits, bit % 8))
+            bit += bits
+
+    def place(self, name: str, where: int | Sequence[int], cta: int, warp: int, lane: int) -> int:
+        """The place of a byte of a tensor as a thread sees it, or of [cta, warp, lane, slot, byte] of a register operand."""
+        if isinstance(where, int):
+            return self.copy(self.old(name), cta, warp, lane) + where
+        region = self.old(self.tensors[name])
+        slot, byte = where[3:]
+        return self.copy(region, *where[:3]) + slot * region.slot_bytes + byte
 
     def memory(self, row: Sequence[Any]) -> None:
         """[operand, byte, null, word], or [operand, byte, register operand, [cta, warp, lane, slot, byte]]."""
         label, byte, name, source = row
-        region = self.new(self.tensors[label])
+        region = self.new(label)
         if name is None:
             for copy in range(region.copies):
                 at = region.at + copy * region.size + byte
@@ -89,9 +127,7 @@ class _Writer:
             return
         if isinstance(source, int):
             raise TilecheckError(f"the image moves memory to memory: {row}")
-        cta, warp, lane, slot, inside = source
-        bank = self.old(name)
-        self.source[self.copy(region, cta, warp, lane) + byte] = self.copy(bank, cta, warp, lane) + slot * bank.slot_bytes + inside
+        self.source[self.copy(region, *source[:3]) + byte] = self.place(name, source, *source[:3])
 
     def word(self, where: slice, word: str) -> None:
         """A fill: undefined, or a constant."""
@@ -108,4 +144,4 @@ def expected(arena: Arena, image: Image, tensors: Mapping[str, str], threads: in
         writer.register(row)
     for row in image.memory:
         writer.memory(row)
-    return Expected(writer.source, writer.constant, writer.undefined)
+    return Expected(writer.source, writer.constant, writer.undefined, writer.cut)

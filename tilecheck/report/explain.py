@@ -16,7 +16,6 @@ from tilecheck.spec import (
     Operand,
     Register,
     Slot,
-    arch_has,
     contract_hash,
     data,
     find_contract,
@@ -65,8 +64,8 @@ def explain(opcode: str, arch: str | None = None) -> Explanation:
         return Explanation(opcode, UNKNOWN)
     if isinstance(found, BadSpelling):
         return Explanation(opcode, ILLEGAL, None, found, entry, arch)
-    if arch is not None and not arch_has(arch, found.arch):
-        return Explanation(opcode, ILLEGAL, found, BadSpelling(arch, f"the form needs {found.arch}"), entry, arch)
+    if arch is not None and not found.runs_on(arch):
+        return Explanation(opcode, ILLEGAL, found, BadSpelling(arch, f"the form needs {found.needs}"), entry, arch)
     return Explanation(opcode, LEGAL, found, None, entry, arch)
 
 
@@ -106,7 +105,7 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
     who = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
     return [
         ("source", contract.source),
-        ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.arch),
+        ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.needs),
         ("executes", who.get(contract.collective, contract.collective)),
         ("atom", f"{', '.join(f'{axis.name} {axis.extent}' for axis in contract.atom)}: the last axes of every view"),
         ("issue", issue_text(contract)),
@@ -167,7 +166,11 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
 
 
 def _parameter(kind: str, needs: str | None, *, required: bool) -> str:
-    words = {"predicate": "a condition: memory is accessed where it holds", "flag": "true or false", "u64": "an unsigned 64-bit operand"}
+    words = {
+        "predicate": "a condition: the instruction is executed where it holds",
+        "flag": "true or false",
+        "u64": "an unsigned 64-bit operand",
+    }
     return words.get(kind, kind) + (", required" if required else "") + (f", only with {needs}" if needs else "")
 
 
@@ -188,6 +191,8 @@ def _maps(contract: Contract) -> list[RenderableType]:
     if move.parts:
         units = ", ".join(f"{part.name} 0..{part.extent - 1}" for part in move.parts)
         parts.append(_table([("", f"({units}: the parts of an element, low bits first)")]))
+    if move.zero is not False:
+        parts.append(_table([("", f"and 0 where {move.zero}")]))
     for title, drawn in tables(contract):
         parts.append(Padding(Text(f"{title}\n{drawn}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)))
     return parts
@@ -227,7 +232,8 @@ def _rows(lane: Term, operand: Memory, contract: Contract) -> str:
     axes = [axis for axis in contract.atom if axis.name not in operand.row]
     if len(axes) != 2:
         return str(lane)
-    return lane_grid(lane, axes[0], axes[1], {})
+    down, across = axes if axes[1].extent <= 8 else reversed(axes)
+    return lane_grid(lane, down, across, {})
 
 
 def _table(rows: list[tuple[str, str]]) -> RenderableType:

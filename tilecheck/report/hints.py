@@ -77,7 +77,7 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
 def _opcode(call: Call, contract: Contract | None) -> str:
     if contract is None:
         return f"`tilecheck explain {call.opcode}` says what is wrong with the spelling, and which legal ones are near."
-    return f"The form exists on {contract.arch} and later: check it for such an architecture, or for none."
+    return f"The form exists on {contract.needs}: check it for such an architecture, or for none."
 
 
 def _shape(operand: Operand | None, call: Call, contract: Contract) -> str:

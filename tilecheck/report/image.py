@@ -33,17 +33,33 @@ def _sources(sources: Sequence[Row]) -> str:
     for k in range(1, len(sources) + 1):
         if k < len(sources) and _follows(sources[k - 1], sources[k]):
             continue
-        first, last = sources[start], sources[k - 1]
-        name, begin, end = first[0], first[1], last[1]
-        bits = f" bits {first[2]}+{first[3]}" if len(first) == 4 else ""
-        parts.append(f"{name}[{begin}]{bits}" if begin == end else f"{name}[{begin}..{end}]")
+        parts.append(_source(sources[start], sources[k - 1]))
         start = k
     return " ".join(parts)
 
 
+def _source(first: Row, last: Row) -> str:
+    """The bytes from `first` to `last` of a tensor or register slot, or one part of a byte."""
+    name, begin, end = first[0], first[1], last[1]
+    if name is None:
+        return f"{begin}" if len(first) == 2 else f"{begin}:{first[3]}"
+    bits = f" bits {first[2]}+{first[3]}" if len(first) == 4 else ""
+    if isinstance(begin, list | tuple):
+        *place, byte = cast("Row", begin)
+        start, stop = byte, cast("Row", end)[-1]
+        inside = f"[{start}]" if start == stop else f"[{start}..{stop}]"
+        return "{} cta {} warp {} lane {} slot {}".format(name, *place) + f"{inside}{bits}"
+    return f"{name}[{begin}]{bits}" if begin == end else f"{name}[{begin}..{end}]"
+
+
 def _follows(before: Row, after: Row) -> bool:
-    whole = len(before) == 2 and len(after) == 2
-    return whole and before[0] == after[0] and cast("int", after[1]) == cast("int", before[1]) + 1
+    if len(before) != 2 or len(after) != 2 or before[0] != after[0] or before[0] is None:
+        return False
+    left, right = before[1], after[1]
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        a, b = cast("Row", left), cast("Row", right)
+        return a[:-1] == b[:-1] and cast("int", b[-1]) == cast("int", a[-1]) + 1
+    return cast("int", right) == cast("int", left) + 1
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:

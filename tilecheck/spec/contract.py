@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from tilecheck.spec.grammar import arch_has
 from tilecheck.symbolic.terms import Expr, Term, var
 
 Data = None | bool | int | str | tuple["Data", ...] | Mapping[str, "Data"]
@@ -85,14 +86,16 @@ class Parameter:
 class Move:
     """What one instruction does: destination unit (atom coordinate, part) <- source unit, for every atom coordinate.
 
-    parts: axes that split an element into units, low bits first, e.g. (AtomAxis("half", 2),) for b16 halves of a b32 word.
-    source: one expression per atom axis and part axis, over those axes: the coordinate of the source unit.
+    parts: axes that split an element into units, low bits first (the last axis varies fastest), e.g. (AtomAxis("half", 2),) for b16 halves of a
+    b32 word. source: one expression per atom axis and part axis, over those axes: the coordinate of the source unit.
+    zero: a condition over the same axes; a destination unit where it holds is zero and has no source.
     """
 
     dst: str
     src: str
     source: tuple[Term, ...]
     parts: tuple[AtomAxis, ...] = ()
+    zero: Term = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ class Contract:
 
     collective: "thread" (each thread on its own) or "warp" (all 32 lanes of a warp together).
     operands: in PTX order. issue: the PTX statement, with {opcode} and operand names to fill in.
+    arch: the lowest architecture that has the form; also: the floors of further families that have it.
     """
 
     opcode: str
@@ -115,6 +119,23 @@ class Contract:
     issue: str
     qualifiers: Mapping[str, str] = field(default_factory=dict[str, str])
     space_written: bool = True
+    also: tuple[str, ...] = ()
+
+    @property
+    def floors(self) -> tuple[str, ...]:
+        """The floors of the form: it exists on an architecture that is at one of them."""
+        return (self.arch, *self.also)
+
+    @property
+    def needs(self) -> str:
+        """The floors in words: `sm_90 or later`, `sm_90a`, `sm_100f, sm_110f or sm_120f`."""
+        if self.arch[-1:].isdigit():
+            return f"{self.arch} or later"
+        return " or ".join(part for part in (", ".join(self.floors[:-1]), self.floors[-1]) if part)
+
+    def runs_on(self, arch: str) -> bool:
+        """Whether the form exists on an architecture."""
+        return any(arch_has(arch, floor) for floor in self.floors)
 
     @property
     def suffix(self) -> tuple[int, ...]:
@@ -146,13 +167,17 @@ def _plain(value: object) -> Data:
 
 
 def data(contract: Contract) -> dict[str, Data]:
-    """The contract as plain data (JSON without loss, tuples for lists): the only form the evaluator reads."""
+    """The contract as plain data (JSON without loss, tuples for lists): the only form the evaluator reads.
+
+    `also`, and `zero` of the move, stand there only where the contract has them.
+    """
     return {
         "schema": "tilecheck/contract@1",
         "opcode": contract.opcode,
         "mnemonic": contract.mnemonic,
         "qualifiers": dict(contract.qualifiers),
         "arch": contract.arch,
+        **({"also": contract.also} if contract.also else {}),
         "source": contract.source,
         "collective": contract.collective,
         "space_written": contract.space_written,
@@ -166,6 +191,7 @@ def data(contract: Contract) -> dict[str, Data]:
             "src": contract.move.src,
             "parts": _extents(contract.move.parts),
             "source": tuple(term_data(term) for term in contract.move.source),
+            **({} if contract.move.zero is False else {"zero": term_data(contract.move.zero)}),
         },
         "issue": contract.issue,
     }

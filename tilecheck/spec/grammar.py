@@ -73,10 +73,14 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Where `when` holds the form needs at least this architecture, e.g. `sm_100` (or a family form such as `sm_100f`)."""
+    """Where `when` holds the form needs at least this architecture, e.g. `sm_100` (or a family form such as `sm_100f`).
+
+    also: the floors of further families that have the form, e.g. `sm_120f`.
+    """
 
     when: Condition
     arch: str
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,14 @@ class Grammar:
 
     def arch_floor(self, qualifiers: Mapping[str, str]) -> str:
         """The lowest architecture that has the form."""
-        return max((floor.arch for floor in self.floors if holds(floor.when, qualifiers)), key=arch_rank)
+        return self._floor(qualifiers).arch
+
+    def arch_also(self, qualifiers: Mapping[str, str]) -> tuple[str, ...]:
+        """The floors of further families that have the form."""
+        return self._floor(qualifiers).also
+
+    def _floor(self, qualifiers: Mapping[str, str]) -> Floor:
+        return max((floor for floor in self.floors if holds(floor.when, qualifiers)), key=lambda floor: arch_rank(floor.arch))
 
     def spell(self, qualifiers: Mapping[str, str]) -> str:
         """The canonical opcode of parsed qualifiers."""

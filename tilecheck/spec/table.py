@@ -20,6 +20,7 @@ BUILT_IN: dict[str, str] = {
     "st": "tilecheck.contracts.memory",
     "ldmatrix": "tilecheck.contracts.matrix",
     "stmatrix": "tilecheck.contracts.matrix",
+    "movmatrix": "tilecheck.contracts.matrix",
 }
 ENTRY_POINTS = "tilecheck.contracts"
 
