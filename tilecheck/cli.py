@@ -1,4 +1,4 @@
-"""The command line: `tilecheck check PATH...`, explain, emit, predict, reconstruct, contracts, schema.
+"""The command line: `tilecheck check PATH...`, explain, emit, predict, reconstruct, draw, contracts, schema.
 
 Exit status: 0 all proved (or all as expected, for claims and case files); 1 something refuted (or not as expected, or a theorem not proved); 3 nothing refuted
 but something unproved, vacuous or without a contract; 2 the input or the command is wrong.
@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "emit": ("DOC", "", "the PTX of a proved call"),
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
     "reconstruct": ("DOC", "", "run a proved call on a GPU and compare every register and byte"),
+    "draw": ("DOC|LAYOUT", "", "the operands of a call, or a layout in notation, as SVG or a page"),
     "contracts": ("", "", "the instructions that have a contract, and what stands behind them"),
     "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`, `theorem`)"),
 }

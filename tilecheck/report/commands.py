@@ -60,6 +60,10 @@ def check(request: Request) -> Result:
         from tilecheck.report.text import report
 
         return Result(report(outcomes, strict=options.strict, terminal=request.terminal), status)
+    if options.format == "html":
+        from tilecheck.report.html import report as page
+
+        return Result(page(outcomes, strict=options.strict), status)
     return Result(answers.as_lines(outcomes) if options.format == "jsonl" else answers.as_list(outcomes), status)
 
 
@@ -141,6 +145,24 @@ def predict(request: Request) -> Result:
     return Result(answers.compact(document) if request.options.format == "jsonl" else rows_of(document))
 
 
+def draw(request: Request) -> Result:
+    """A layout, or the operands of a call, as SVG or a page; by the name of the file to write, where it says which."""
+    from tilecheck.report.draw import draw_call, draw_layout, is_layout
+
+    options = request.options
+    suffix = "" if options.output is None else options.output.rpartition(".")[2].lower()
+    form = {"svg": "svg", "html": "html", "htm": "html"}.get(suffix, options.format)
+    if is_layout(request.operand):
+        drawing = draw_layout(request.operand, options.set, options.dtype)
+    else:
+        from tilecheck.report.values import completed, parse_settings, require_lane
+
+        call = _one_call(request).call
+        require_lane(call, options.elected)
+        drawing = draw_call(call, completed(call, parse_settings(options.set, call)), options.elected)
+    return Result(drawing.html() if form == "html" else drawing.svg())
+
+
 def rows_of(document: Mapping[str, object]) -> str:
     """A JSON object whose members are lists, one row of them a line."""
     members: list[str] = []
@@ -185,11 +207,7 @@ def _values(request: Request, outcome: Outcome) -> Values:
 
 def _proved(request: Request) -> tuple[Outcome, Result | None]:
     """The one call of the document, checked; where it is not proved, the result that says so on stderr."""
-    items = with_arch(items_of(request.operand), request.options.arch)
-    calls = [item for item in items if isinstance(item, Item)]
-    if len(calls) != 1:
-        raise InputError(f"found {len(calls)} calls, expected one", where=request.operand)
-    item = Item(calls[0].call, calls[0].where)
+    item = _one_call(request)
     if request.options.set:
         from tilecheck.report.values import parse_settings
 
@@ -203,6 +221,15 @@ def _proved(request: Request) -> tuple[Outcome, Result | None]:
     return outcome, Result(None, status, screen(outcome))
 
 
+def _one_call(request: Request) -> Item:
+    """The one call of the document, nothing expected of it."""
+    items = with_arch(items_of(request.operand), request.options.arch)
+    calls = [item for item in items if isinstance(item, Item)]
+    if len(calls) != 1:
+        raise InputError(f"found {len(calls)} calls, expected one", where=request.operand)
+    return Item(calls[0].call, calls[0].where)
+
+
 COMMANDS: dict[str, Callable[[Request], Result]] = {
     "check": check,
     "explain": explain,
@@ -210,5 +237,6 @@ COMMANDS: dict[str, Callable[[Request], Result]] = {
     "predict": predict,
     "reconstruct": reconstruct,
     "contracts": contracts,
+    "draw": draw,
     "schema": schema,
 }

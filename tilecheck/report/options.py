@@ -17,6 +17,8 @@ from tilecheck.errors import InputError
 _T = TypeVar("_T")
 
 FORMATS = ("text", "json", "jsonl")
+FORMATS_OF: Mapping[str, tuple[str, ...]] = {"check": (*FORMATS, "html"), "draw": ("svg", "html")}
+"""The formats of commands that have others; pyproject sets one of FORMATS."""
 TOML = "pyproject.toml"
 
 
@@ -51,6 +53,7 @@ def _option(
 
 
 VALUES = ("predict", "reconstruct", "emit")
+DRAWING = (*VALUES, "draw")
 PROVING = ("check", *VALUES)
 
 
@@ -84,9 +87,10 @@ class Options:
         metavar="NAME=VALUE",
         toml=False,
         several=True,
-        only=VALUES,
+        only=DRAWING,
     )
-    elected: int = _option(0, "the lane that elect.sync chooses", metavar="LANE", most=31, toml=False, only=VALUES)
+    elected: int = _option(0, "the lane that elect.sync chooses", metavar="LANE", most=31, toml=False, only=DRAWING)
+    dtype: str = _option("float16", "the elements of a layout that is drawn alone", metavar="DTYPE", toml=False, only=("draw",))
     debug: bool = _option(False, "show the traceback of an error", toml=False)
 
 
@@ -102,7 +106,9 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
         if isinstance(one.default, bool):
             parser.add_argument(flag, action=argparse.BooleanOptionalAction if about["toml"] else "store_true", **common)  # type: ignore[reportArgumentType]
         elif about["choices"]:
-            parser.add_argument(flag, choices=about["choices"], **common)  # type: ignore[reportArgumentType]
+            choices = FORMATS_OF.get(command, about["choices"])
+            common["help"] = f"{about['help']} (default: {choices[0]})"
+            parser.add_argument(flag, choices=choices, **common)  # type: ignore[reportArgumentType]
         else:
             action = "append" if about["several"] else "store"
             parser.add_argument(flag, action=action, metavar=about["metavar"], **common)  # type: ignore[reportArgumentType]
@@ -113,7 +119,7 @@ def options_from(given: Mapping[str, object], directory: Path | None = None) -> 
     values = _from_toml(directory or Path())
     for one in dataclasses.fields(Options):
         if one.name in given:
-            values[one.name] = _from_text(one, given[one.name])
+            values[one.name] = given[one.name] if one.metadata["choices"] else _from_text(one, given[one.name])
     return Options(**values)  # type: ignore[reportArgumentType]
 
 

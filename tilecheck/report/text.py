@@ -31,7 +31,7 @@ def report(outcomes: Sequence[AnyOutcome], *, strict: bool, terminal: bool) -> s
     alone = len(outcomes) == 1 and outcomes[0].verdict.status != "proved"
     shown = [_full(outcome, strict=strict) if alone else _outcome(outcome, strict=strict) for outcome in outcomes]
     parts = [render(part, terminal=terminal) for one in shown for part in one]
-    return "".join(parts) + _summary(outcomes)
+    return "".join(parts) + summary(outcomes)
 
 
 def screen(outcome: AnyOutcome, *, strict: bool = False, terminal: bool = False) -> str:
@@ -61,17 +61,17 @@ def title(outcome: AnyOutcome) -> str:
 def _line(outcome: Outcome) -> RenderableType:
     verdict = outcome.verdict
     if verdict.status == "proved":
-        what = f"{_instructions(verdict)}{_methods(verdict)}"
+        what = f"{instructions(verdict)}{methods(verdict)}"
     else:
-        found = [c for c in _ordered(outcome) if c.status == verdict.status]
-        why = f"{found[0].id}: {_sentence(found[0])}" if found else verdict.reason or ""
+        found = [c for c in ordered(outcome) if c.status == verdict.status]
+        why = f"{found[0].id}: {sentence(found[0])}" if found else verdict.reason or ""
         if len(found) > 1:
             why += f" ({len(found) - 1} more clause{' fails' if len(found) == 2 else 's fail'})"
         what = f"as expected{': ' if why else ''}{why}"
     return _row(verdict.status, f"{title(outcome)}: {plain(what)}")
 
 
-def _ordered(outcome: Outcome) -> list[ClauseResult]:
+def ordered(outcome: Outcome) -> list[ClauseResult]:
     """The clauses, the one that is expected to fail first."""
     named = outcome.item.expectation.clause if outcome.item.expectation is not None else None
     return sorted(outcome.verdict.clauses, key=lambda c: not (named and c.status == "refuted" and same_clause(c.id, named)))
@@ -101,16 +101,18 @@ def _grid(indent: int = 0) -> Table:
     return grid
 
 
-def _sentence(clause: ClauseResult) -> str:
+def sentence(clause: ClauseResult) -> str:
+    """What there is to say of a clause in one sentence: its counterexample's, its reason, or what it asks."""
     return clause.counterexample.sentence if clause.counterexample is not None else clause.reason or clause.statement
 
 
-def _instructions(verdict: Verdict) -> str:
+def instructions(verdict: Verdict) -> str:
+    """`3 instructions, `, or nothing where their number is not known."""
     count = verdict.instructions
     return "" if count is None else f"{count} instruction{'' if count == 1 else 's'}, "
 
 
-def _methods(verdict: Verdict) -> str:
+def methods(verdict: Verdict) -> str:
     """`12 clauses by enumeration`, or `12 clauses: 8 by structure, 4 by enumeration`."""
     total = len(verdict.clauses)
     counts = Counter(clause.method.split(",")[0] for clause in verdict.clauses if clause.method)
@@ -150,10 +152,10 @@ def _full(outcome: AnyOutcome, *, strict: bool) -> list[RenderableType]:
     elif strict and verdict.hazards:
         parts.append(_indented("not legal", "hazards are errors under --strict", "strict"))
     if verdict.status == "proved":
-        parts.append(_indented("", f"{_instructions(verdict)}{_methods(verdict)}", "proved"))
+        parts.append(_indented("", f"{instructions(verdict)}{methods(verdict)}", "proved"))
     elif verdict.reason:
         parts.append(_indented("", verdict.reason, "reason"))
-    for clause in _ordered(outcome):
+    for clause in ordered(outcome):
         if clause.status != "proved" and (clause.status != verdict.status or verdict.status != "proved"):
             parts.extend(_clause(clause, outcome, contract))
     return [*parts, *_notes(verdict), Text("")]
@@ -189,7 +191,8 @@ def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None) -
     return parts
 
 
-def _summary(outcomes: Sequence[AnyOutcome]) -> str:
+def summary(outcomes: Sequence[AnyOutcome]) -> str:
+    """The counts of a run, a line for the calls and one for the theorems."""
     calls = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     proofs = [outcome for outcome in outcomes if isinstance(outcome, TheoremOutcome)]
     parts = [_count(calls)] if calls or not proofs else []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Values = dict[str, "int | list[int]"]
 
 _INTEGER = r"-?(?:0[xX][0-9a-fA-F]{1,64}|[0-9]{1,78})"
-_SETTING = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:({_INTEGER})|\[\s*({_INTEGER}(?:\s*,\s*{_INTEGER})*)\s*,?\s*\])")
+SETTING = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:({_INTEGER})|\[\s*({_INTEGER}(?:\s*,\s*{_INTEGER})*)\s*,?\s*\])")
 
 
 def parse_settings(settings: Sequence[str], call: Call) -> Values:
@@ -23,7 +23,7 @@ def parse_settings(settings: Sequence[str], call: Call) -> Values:
     values: Values = {}
     for text in settings:
         where = f"--set {text[:80]}"
-        match = _SETTING.fullmatch(text.strip())
+        match = SETTING.fullmatch(text.strip())
         if match is None:
             raise InputError("expected NAME=INTEGER or NAME=[INTEGER, ...]", where=where)
         name = match[1]
@@ -32,7 +32,7 @@ def parse_settings(settings: Sequence[str], call: Call) -> Values:
             raise InputError(f"the call declares no symbol {name!r}; it declares {known}", where=where)
         if name in values:
             raise InputError(f"{name} is set twice", where=where)
-        numbers = [_integer(part) for part in (match[2] or match[3]).split(",")]
+        numbers = [integer(part) for part in (match[2] or match[3]).split(",")]
         for number in numbers:
             _in_range(declared[name], number, where)
         if match[2] is None and declared[name].varies == "grid":
@@ -68,7 +68,8 @@ def require_lane(call: Call, elected: int) -> None:
         )
 
 
-def _integer(text: str) -> int:
+def integer(text: str) -> int:
+    """The integer that a setting writes, decimal or hexadecimal."""
     return int(text, 16) if "x" in text.lower() else int(text)
 
 
