@@ -8,7 +8,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeGuard
+
+FEW = 200
+"""Where no single edit makes a spelling legal, the nearest of all legal ones are named, if they are no more than this."""
 
 Condition = tuple[object, ...]
 """`("is", slot, value, ...)`, `("not", c)`, `("and", c, ...)` or `("or", c, ...)`; "" is an unwritten slot."""
@@ -199,6 +203,9 @@ class Grammar:
                 result = self._read(candidate)
                 if not isinstance(result, BadSpelling):
                     tries.add(self.spell(result))
+        if not tries:
+            every = [self.spell(qualifiers) for qualifiers in islice(self.legal(), FEW + 1)]
+            tries.update(every if len(every) <= FEW else ())
         return tuple(sorted(tries, key=lambda text: (-_closeness(opcode, text), text))[:3])
 
     def _canonical(self, tokens: list[str]) -> list[str]:
