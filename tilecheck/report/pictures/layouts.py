@@ -9,6 +9,7 @@ from math import prod
 
 from tilecheck.evaluate.layouts import FixedLayout
 from tilecheck.evaluate.views import Coordinate, unflat
+from tilecheck.layout.axes import AXES
 from tilecheck.report.pictures.bits import swizzled
 from tilecheck.report.pictures.svg import CHARACTER, Canvas, Picture
 
@@ -66,7 +67,7 @@ def _coordinates(layout: FixedLayout) -> tuple[list[Coordinate], list[list[Coord
 
 def _grid(layout: FixedLayout, bits: int, title: str) -> Picture:
     outer, lines = _coordinates(layout)
-    axes = sorted(layout.axes())
+    axes = _placed(layout)
     chunk = 1 if axes else _chunk(layout, bits, lines)
     across = min(len(lines[0]) // chunk, MOST_ACROSS)
     canvas = Canvas()
@@ -93,9 +94,16 @@ def _grid(layout: FixedLayout, bits: int, title: str) -> Picture:
     return canvas.picture(f"{title} by coordinate", notes)
 
 
+def _placed(layout: FixedLayout) -> list[str]:
+    """The thread axes that the first copy of an element is placed on, the outermost first."""
+    shifted = {axis for axis, value in layout.offsets.items() if value}
+    written = shifted | {axis for extent, stride, axis in layout.shards if extent > 1 and stride}
+    return [axis for axis in reversed(AXES) if axis in written and axis != "m"]
+
+
 def _cell(layout: FixedLayout, bits: int, coordinate: Coordinate, axes: Sequence[str]) -> tuple[str, str, int]:
     m = layout.swizzled(layout.value(coordinate, "m"))
-    if not axes:
+    if not axes:  # in memory
         at = m * bits
         byte = f"{at // 8}" + (f".{at % 8}" if at % 8 else "")
         return byte, hex(at // 8), at // CHUNK_BITS % 8
@@ -108,15 +116,12 @@ def _cell(layout: FixedLayout, bits: int, coordinate: Coordinate, axes: Sequence
 def _legend(layout: FixedLayout, bits: int, axes: Sequence[str], chunk: int) -> str:
     if not axes:
         what = f"{chunk} elements of {bits} bits that stay together" if chunk > 1 else f"one element of {bits} bits"
-        return f"A cell is {what}; in it the byte where it starts, coloured by its 16 bytes of the 128-byte line (banks {_banks()})."
+        bit = "; 0.4 is bit 4 of byte 0" if bits % 8 and chunk * bits % 8 else ""
+        return f"A cell is {what}; in it the byte where it starts{bit}. Cells of one colour lie in the same 16 bytes of a 128-byte line (four banks)."
     names = ", ".join(f"{SHORT[axis]} {axis}" if axis in SHORT else axis for axis in axes)
-    copies = sum(1 for extent, stride, _ in layout.replicas if extent > 1 and stride)
+    copies = any(extent > 1 and stride for extent, stride, _ in layout.replicas)
     extra = " Replicas hold each element again; the first copy is drawn." if copies else ""
     return f"In a cell: who holds the element ({names}), and m, its slot there, in elements.{extra}"
-
-
-def _banks() -> str:
-    return "0-3, 4-7, ... 28-31"
 
 
 def _cut(layout: FixedLayout, rows: int, down: int, across: int) -> Iterator[str]:
@@ -138,32 +143,36 @@ def _lines(layout: FixedLayout, bits: int, title: str) -> Picture:
         for c in row[::chunk]:
             placed.setdefault(layout.swizzled(layout.value(c, "m")) * bits, []).append(c)
     unit = chunk * bits
-    lines = [(line, list(found)) for line, found in groupby(sorted(placed), key=lambda at: at // LINE_BITS)]
+    at = sorted(placed)
+    step = min([unit, *(b - a for a, b in pairwise(at))])
+    length = LINE_BITS
+    while length > MOST_ACROSS * step and length > CHUNK_BITS:
+        length //= 2
+    lines = [(line, list(found)) for line, found in groupby(at, key=lambda bit: bit // length)]
     canvas = Canvas()
     shown = lines[:MOST_LINES]
-    fewest = min((b - a for _, ats in shown for a, b in pairwise(ats)), default=unit)
-    label = max(len(_name(cs)) for cs in placed.values()) + 1
-    pixels = max(label * CHARACTER, 24)
-    step = max(1, min(unit, fewest) if fewest > 0 else unit)
-    left = (len(str(shown[-1][0] * LINE_BITS // 8)) + len(hex(shown[-1][0] * LINE_BITS // 8)) + 3) * CHARACTER
-    for tick in range(0, LINE_BITS + 1, CHUNK_BITS):
+    pixels = max((max(len(_name(cs)) for cs in placed.values()) + 1) * CHARACTER, 24)
+    last = shown[-1][0] * length // 8
+    left = (len(str(last)) + len(hex(last)) + 3) * CHARACTER
+    for tick in range(0, length + 1, max(CHUNK_BITS // 4, length // 8)):
         canvas.text(left + tick * pixels // step, 12, f"+{tick // 8}", "c s m")
     y, previous = 18, shown[0][0] - 1
     for line, ats in shown:
         if line != previous + 1:
             y += 8
-        start = line * LINE_BITS // 8
+        start = line * length // 8
         canvas.text(left - CHARACTER, y + 18, f"{start} {hex(start)}", "e m")
-        canvas.rect(left, y, LINE_BITS * pixels // step, TALL - 2, "area")
-        for at in ats:
-            found = placed[at]
-            x, wide = left + at % LINE_BITS * pixels // step, unit * pixels // step
+        canvas.rect(left, y, length * pixels // step, TALL - 2, "area")
+        for bit in ats:
+            found = placed[bit]
+            x, wide = left + bit % length * pixels // step, unit * pixels // step
             name = "wrong" if len(found) > 1 else f"cell c{rows_of[found[0][:first]] % 8}"
             canvas.rect(x, y, wide, TALL - 2, name, "; ".join(map(str, found[:4])))
             canvas.text(x + wide // 2, y + 18, _name(found), "c x" if len(found) > 1 else "c")
         y, previous = y + TALL, line
+    banks = " (all 32 banks once)" if length == LINE_BITS else ""
     notes = [
-        "A line is 128 bytes, all 32 banks once; a cell names the coordinate that starts there, coloured by its row.",
+        f"A line is {length // 8} bytes{banks}; a cell names the coordinate that starts there, coloured by its row.",
         f"{MOST_LINES} of {len(lines)} lines are drawn." if len(lines) > MOST_LINES else "",
         "Red: several elements lie on the same bytes." if any(len(one) > 1 for one in placed.values()) else "",
     ]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
+from math import prod
 
 from tilecheck.evaluate.case import Operand
 from tilecheck.evaluate.clauses import slot
 from tilecheck.evaluate.launch import COORDINATES, Thread
 from tilecheck.evaluate.views import Coordinate
-from tilecheck.report.pictures.seen import Seen
+from tilecheck.report.pictures.seen import MOST_ROWS, Seen
 from tilecheck.report.pictures.svg import CHARACTER, Canvas, Picture
 
 WIDE, TALL = 62, 36
 MOST_DOWN, MOST_ACROSS, MOST_PANELS = 32, 16, 8
+MOST_AROUND = 16
+"""The most rows around a marked element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +65,16 @@ def ownership(
             x, y = 0, bottom
         x = _draw(canvas, x, y, one, marked) + 28
         bottom = canvas.height + 14
-    notes += _cut(panels[0])
-    if repeat and any(extent > 1 for extent in seen.repeats(operand) or ()) and marked is None:
-        notes.append(f"Repeat {', '.join(map(str, repeat))} is drawn; the others go alike through their own elements.")
+    notes += _cut(panels[0], MOST_DOWN if marked is None else MOST_AROUND)
+    if marked is None and (seen.case.launch.group_rank or operand.holder_term is not None) and prod(seen.repeats(operand) or ()) > 1:
+        notes.append(f"Repeat {', '.join(map(str, repeat))} is drawn.")
     return canvas.picture(f"Ownership of {operand.name} ({operand.label})", notes)
 
 
-def _cut(panel: Panel) -> list[str]:
+def _cut(panel: Panel, most: int) -> list[str]:
     found: list[str] = []
-    if len(panel.down) > MOST_DOWN:
-        found.append(f"{MOST_DOWN} of {len(panel.down)} rows are drawn.")
+    if len(panel.down) > most:
+        found.append(f"{most} rows are drawn; there are more.")
     if len(panel.across) > MOST_ACROSS:
         found.append(f"{MOST_ACROSS} of {len(panel.across)} columns are drawn.")
     return found
@@ -97,7 +100,7 @@ def _panels(seen: Seen, operand: Operand, thread: Thread, repeat: Coordinate, ax
         cells = [[_cell(seen, operand, one, (*seen.group(one), *repeat, *a), axis) for a in operand.atoms] for one in lanes]
         return [Panel(f"warp {thread.warp}", [f"lane {one.lane}" for one in lanes], across, cells)]
     extents = seen.repeats(operand) or ()
-    repeats = list(product(*(range(extent) for extent in extents)))[: 4 * MOST_DOWN]
+    repeats = list(islice(product(*(range(extent) for extent in extents)), MOST_DOWN + 1))
     cells = [[_cell(seen, operand, thread, (*at, *a), axis) for a in operand.atoms] for at in repeats]
     return [Panel("one thread", [f"repeat {', '.join(map(str, at))}" if at else "" for at in repeats], across, cells)]
 
@@ -119,12 +122,12 @@ def _cell(seen: Seen, operand: Operand, thread: Thread, coordinate: Coordinate, 
 
 def _draw(canvas: Canvas, left: int, above: int, panel: Panel, marked: Coordinate | None) -> int:
     """Draws a panel from a corner on and gives its right end."""
-    first = 0
+    first, most = 0, MOST_DOWN if marked is None else MOST_AROUND
     if marked is not None:
         row = next(k for k, line in enumerate(panel.cells) if any(cell.coordinate == marked for cell in line))
-        first = max(0, min(row - MOST_DOWN // 2, len(panel.cells) - MOST_DOWN))
-    lines = [line[:MOST_ACROSS] for line in panel.cells[first : first + MOST_DOWN]]
-    down, across = panel.down[first : first + MOST_DOWN], panel.across[:MOST_ACROSS]
+        first = max(0, min(row - most // 2, len(panel.cells) - most))
+    lines = [line[:MOST_ACROSS] for line in panel.cells[first : first + most]]
+    down, across = panel.down[first : first + most], panel.across[:MOST_ACROSS]
     start = left + (max((len(text) for text in down), default=0) + 1) * CHARACTER
     wide = max(WIDE, (max(len(text) for text in across) + 1) * CHARACTER)
     top = above + (38 if panel.title else 20)
@@ -160,7 +163,7 @@ def slots(seen: Seen, operand: Operand, thread: Thread, marked: Coordinate) -> P
     if fixed is None or extents is None:
         return None
     group, atoms = seen.group(thread), operand.atoms_of(thread.lane)
-    elements = [(*group, *at, *a) for at in product(*(range(extent) for extent in extents)) for a in atoms][:4096]
+    elements = list(islice(((*group, *at, *a) for at in product(*map(range, extents)) for a in atoms), MOST_ROWS))
     if marked not in elements:
         return None
     taken = slot(fixed, marked)

@@ -10,7 +10,7 @@ PICTURE = """.tc{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sa
 .tc text{fill:var(--ink);white-space:pre}.tc .m{fill:var(--muted)}.tc .s{font-size:10px}.tc .b{font-weight:700}.tc .e{text-anchor:end}.tc .c{text-anchor:middle}
 .tc .x,.tc .x text{fill:var(--bad)}.tc rect{fill:none}.tc .cell{stroke:var(--line)}.tc .page{fill:var(--page)}.tc .area{fill:var(--panel);stroke:var(--line)}
 .tc .c0{fill:var(--c0)}.tc .c1{fill:var(--c1)}.tc .c2{fill:var(--c2)}.tc .c3{fill:var(--c3)}.tc .c4{fill:var(--c4)}.tc .c5{fill:var(--c5)}.tc .c6{fill:var(--c6)}.tc .c7{fill:var(--c7)}
-.tc .wrong{fill:var(--bad-bg);stroke:var(--bad)}.tc .mark{fill:none;stroke:var(--bad);stroke-width:2.5}.tc .zero{fill:var(--mark);stroke:var(--warn)}.tc .from{fill:none;stroke:var(--link);stroke-width:2}
+.tc .wrong{fill:var(--bad-bg);stroke:var(--bad)}.tc .mark{fill:none;stroke:var(--ink);stroke-width:2.5}.tc .zero{fill:var(--mark);stroke:var(--warn)}.tc .from{fill:none;stroke:var(--link);stroke-width:2}
 .tc .to{fill:var(--c0);stroke:var(--link)}.tc line{stroke:var(--grid)}.tc .edge{stroke:var(--bad);stroke-width:2}.tc .faint{stroke:var(--line)}.tc .ghost{fill:none;stroke:var(--good);stroke-width:2;stroke-dasharray:4 3}.tc .off{stroke:var(--line);stroke-dasharray:2 3}"""
 
 

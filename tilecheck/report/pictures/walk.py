@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tilecheck.evaluate.case import Operand
-from tilecheck.report.pictures.seen import Row, Seen
+from tilecheck.report.pictures.seen import MOST_ROWS, Row, Seen
 from tilecheck.report.pictures.svg import CHARACTER, Canvas, Picture
 
 LINE_BYTES, SCALE = 128, 3
 ROW = 20
 MOST_CELLS = 8
+MOST_DRAWN = 32
 
 
 def address_walk(
@@ -99,7 +100,8 @@ def _bar(canvas: Canvas, left: int, y: int, byte: int, length: int, name: str) -
 
 def _left_out(counts: Sequence[int]) -> str:
     words = [f"{count} {word}" for count, word in zip(counts, ("before", "behind"), strict=True) if count]
-    return f"More rows are not drawn: {', '.join(words)}." if words else ""
+    more = " and more" if sum(counts) + MOST_DRAWN >= MOST_ROWS else ""
+    return f"Rows that are not drawn: {', '.join(words)}{more}." if words else ""
 
 
 def _elements(operand: Operand) -> int:
