@@ -21,7 +21,7 @@ from tilecheck.spec import BadSpelling, data, find_contract
 
 DATA = Path(__file__).parent.parent / "data"
 FILES = ("rules.jsonl", "fuzz.jsonl")
-MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix")
+MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix")
 OUTSIDE = frozenset({"opcode", "space.explicit"})
 """Clauses about the spelling, which the evaluator does not judge."""
 THOROUGH = bool(os.environ.get("TILECHECK_THOROUGH"))

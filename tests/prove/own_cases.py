@@ -1177,3 +1177,106 @@ case(
     ),
     hazard="memory.race",
 )
+
+# --- matrices of bytes, and in registers -----------------------------------------------------------------------------
+
+SIXTEEN = "S[(1,2,8,4):(2,1,4@laneid,1@laneid)]"
+EIGHT = "S[(1,8,4):(1,4@laneid,1@laneid)]"
+FRAGMENT = "S[(8,4):(4@laneid,1@laneid)]"
+LOAD_BYTES = "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"
+LOAD_PACKED = "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32"
+STORE_BYTES = "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8"
+AS_WORDS: Document = {"op": "view", "dtype": "uint32"}
+
+
+def tile_of(rows: int, layout: str | None = None, **more: Any) -> Document:
+    """Shared rows of sixteen bytes, seen as one matrix of words."""
+    return memory([1, rows, 16], layout, "uint8", "shared", view=[AS_WORDS], **more)
+
+
+def bytes_loaded(layout: str = SIXTEEN, source: Document | None = None, opcode: str = LOAD_BYTES, **more: Any) -> Document:
+    return call(opcode, [registers([1, 16, 4], layout), source or tile_of(16)], "warp", **more)
+
+
+def packed_loaded(source: Document | None = None, layout: str = EIGHT, opcode: str = LOAD_PACKED, **more: Any) -> Document:
+    return call(opcode, [registers([1, 8, 4], layout), source or tile_of(8)], "warp", **more)
+
+
+def bytes_stored(target: Document | None = None, layout: str = EIGHT, opcode: str = STORE_BYTES, **more: Any) -> Document:
+    return call(opcode, [target or tile_of(8), registers([1, 8, 4], layout)], "warp", **more)
+
+
+def in_registers(
+    target: str = FRAGMENT, source: str = FRAGMENT, shape: Extents = (8, 4), tensor: str | None = None, **more: Any
+) -> Document:
+    shared = {} if tensor is None else {"tensor": tensor}
+    operands = [registers(shape, target, **shared), {**registers(shape, source, **shared), "name": "F"}]
+    return call("movmatrix.sync.aligned.m8n8.trans.b16", operands, "warp", **more)
+
+
+case("a 16x16 matrix of bytes is two registers in each lane", bytes_loaded())
+case("a 16x16 matrix of bytes in separated registers", bytes_loaded("S[(1,2,8,4):(9,-3,4@laneid,1@laneid)] + 3"))
+refuted("rows 8 to 15 belong to the lanes of rows 0 to 7", "owner", bytes_loaded("S[(1,16,4):(1,2@laneid,1@laneid)]"), alone=False)
+refuted("both registers of a 16x16 matrix are one", "distinct", bytes_loaded("S[(1,2,8,4):(2,0,4@laneid,1@laneid)]"))
+refuted("a 16x16 matrix of bytes has sixteen rows", "shape", call(LOAD_BYTES, [registers([1, 8, 4], EIGHT), tile_of(8)], "warp"))
+refuted("the ninth row of a 16x16 matrix is aligned too", "aligned", bytes_loaded(source=tile_of(16, "S[(1,2,8,16):(0,136,16,1)]")))
+case("rows of a 16x16 matrix may lie anywhere at multiples of 16 bytes", bytes_loaded(source=tile_of(16, "S[(1,2,8,16):(0,16,48,1)]")))
+refuted("a row of bytes is consecutive", "contiguous", bytes_loaded(source=tile_of(16, "S[(1,16,2,8):(0,32,16,1)]")))
+refuted(
+    "elements of 8 bits are seen as words first", "storage", bytes_loaded(source=memory([1, 16, 16], None, "uint8", "shared")), alone=False
+)
+refuted("two matrices are no one matrix of thirty-two rows", "shape", bytes_loaded(opcode=LOAD_BYTES.replace("x1", "x2")))
+case("m16n16 in the family of sm_100", bytes_loaded(arch="sm_103a"))
+case("m16n16 in the family of sm_110", bytes_loaded(arch="sm_110f"))
+case("m16n16 in the family of sm_120", bytes_loaded(arch="sm_121a"))
+refuted("m16n16 on plain sm_100", "opcode", bytes_loaded(arch="sm_100"))
+refuted("m16n16 on plain sm_120", "opcode", bytes_loaded(arch="sm_120"))
+refuted("m16n16 before sm_100", "opcode", bytes_loaded(arch="sm_90a"))
+refuted("m16n16 without .trans", "opcode", bytes_loaded(opcode=LOAD_BYTES.replace(".trans", "")))
+refuted("a generic m16n16", "space.explicit", bytes_loaded(opcode=LOAD_BYTES.replace(".shared", ""), source=tile_of(16)))
+refuted("half a warp loads bytes", "participation", bytes_loaded(guard="laneid < 16"))
+
+case("packed rows of sixteen bytes", packed_loaded())
+refuted("packed rows without their padding", "shape", packed_loaded(memory([1, 8, 12], None, "uint8", "shared", view=[AS_WORDS])))
+refuted("rows of twelve payload bytes one behind the other", "aligned", packed_loaded(tile_of(8, "S[(1,8,16):(0,12,1)]")))
+refuted("an 8x16 fragment in the lanes of its columns", "owner", packed_loaded(layout="S[(1,8,4):(1,1@laneid,8@laneid)]"))
+refuted("m8n16 with .trans", "opcode", packed_loaded(opcode=LOAD_PACKED.replace(".x1", ".x1.trans")))
+refuted("m8n16 on plain sm_100", "opcode", packed_loaded(arch="sm_100"))
+
+case("a 16x8 matrix of bytes is stored as eight rows", bytes_stored())
+refuted("a 16x8 matrix stored to rows 8 bytes off", "aligned", bytes_stored(tile_of(8, "S[(1,8,16):(0,24,1)]")))
+refuted("a 16x8 fragment in the lanes of its columns", "owner", bytes_stored(layout="S[(1,8,4):(1,1@laneid,8@laneid)]"))
+case("two rows of a 16x8 matrix at one place", bytes_stored(tile_of(8, "S[(1,2,4,16):(0,0,16,1)]")), hazard="memory.race")
+refuted("m16n8 on sm_90", "opcode", bytes_stored(arch="sm_90"))
+refuted("m16n8 without .trans", "opcode", bytes_stored(opcode=STORE_BYTES.replace(".trans", "")))
+
+case("a warp transposes a matrix in its registers", in_registers())
+case("three repeats of movmatrix", in_registers("S[(3,8,4):(2,4@laneid,1@laneid)]", "S[(3,8,4):(1,4@laneid,1@laneid)]", (3, 8, 4)))
+case("movmatrix reads any replica of its source", in_registers(source="S[(8,4):(4@laneid,1@laneid)] + R[2:7]"))
+refuted("movmatrix writes no replica", "replica", in_registers("S[(8,4):(4@laneid,1@laneid)] + R[2:7]"))
+refuted("the source of movmatrix in the lanes of its columns", "src.owner", in_registers(source="S[(8,4):(1@laneid,8@laneid)]"))
+refuted("the result of movmatrix in the lanes of its columns", "dst.owner", in_registers("S[(8,4):(1@laneid,8@laneid)]"))
+refuted(
+    "two repeats of movmatrix into one register",
+    "distinct",
+    in_registers("S[(2,8,4):(0,4@laneid,1@laneid)]", "S[(2,8,4):(1,4@laneid,1@laneid)]", (2, 8, 4)),
+)
+refuted("half a warp executes movmatrix", "participation", in_registers(guard="laneid >= 16"))
+refuted("movmatrix at thread scope", "participation", {**in_registers(), "scope": "thread"})
+refuted("movmatrix by a predicate of lanes", "participation", in_registers(parameters={"pred": "laneid < 4"}))
+case("movmatrix by a predicate of the warp", in_registers(parameters={"pred": "n > 1", "preserve_dst": True}, symbols=[symbol()]))
+refuted("movmatrix has a source", "operands", call("movmatrix.sync.aligned.m8n8.trans.b16", [registers([8, 4], FRAGMENT)], "warp"))
+refuted(
+    "movmatrix reads no memory",
+    "src.storage",
+    call("movmatrix.sync.aligned.m8n8.trans.b16", [registers([8, 4], FRAGMENT), memory([8, 4], space="shared")], "warp"),
+)
+case("a leading axis of movmatrix is a repeat", in_registers(EIGHT, EIGHT, (1, 8, 4)))
+refuted("movmatrix before sm_75", "opcode", in_registers(arch="sm_70"))
+case("movmatrix in place", in_registers(tensor="X"), hazard="alias")
+case("movmatrix from one half of an allocation to the other", in_registers("S[(8,4):(4@laneid,1@laneid)] + 1", tensor="X"))
+case(
+    "the second repeat of movmatrix reads what the first wrote",
+    in_registers("S[(2,8,4):(1,4@laneid,1@laneid)] + 1", "S[(2,8,4):(1,4@laneid,1@laneid)]", (2, 8, 4), "X"),
+    hazard="alias",
+)

@@ -14,7 +14,7 @@ from tilecheck import check
 from tilecheck.document import read_file
 
 ROOT = Path(__file__).parents[1]
-MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix")
+MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix")
 
 
 def main() -> None:
