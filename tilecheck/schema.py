@@ -158,6 +158,17 @@ def verdict() -> Schema:
             "counterexample": _or_null({"$ref": "#/$defs/counterexample"}),
         }
     )
+    symbol: Schema = {"name": TEXT, "min": INTEGER, "max": INTEGER, "multiple_of": POSITIVE}
+    operand: Schema = {"index": COUNT, "name": TEXT, "align": POSITIVE, "base": _all({"mod": POSITIVE, "is": COUNT})}
+    fact = _all(
+        {
+            "text": TEXT,
+            "assume": text_or_null,
+            "symbol": _or_null(_object(symbol, ("name",))),
+            "operand": _or_null(_object(operand, ("index", "name"))),
+        }
+    )
+    premise = _all({"text": TEXT, "weakest": {"type": "boolean"}, "facts": _list(fact, least=1)})
     coordinates = _list(INTEGER)
     counterexample = _all(
         {
@@ -183,7 +194,7 @@ def verdict() -> Schema:
         "clauses": _list({"$ref": "#/$defs/clause"}),
         "hazards": _list(_all({"id": TEXT, "sentence": TEXT})),
         "conditions": _list(TEXT),
-        "premises": _list(TEXT),
+        "premises": _list({"$ref": "#/$defs/premise"}),
         "expect": _or_null(_choice(STATUSES)),
         "as_expected": {"type": ["boolean", "null"]},
         "tool": _all({"version": TEXT, "contract_hash": text_or_null}),
@@ -194,7 +205,7 @@ def verdict() -> Schema:
         "title": VERDICT_SCHEMA,
         "description": "The answer about one call: its status, clause by clause.",
         **_all(properties),
-        "$defs": {"clause": clause, "counterexample": counterexample},
+        "$defs": {"clause": clause, "counterexample": counterexample, "premise": premise},
     }
 
 

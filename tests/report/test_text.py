@@ -7,6 +7,7 @@ import pytest
 from tilecheck.call import Call, Launch, apply
 from tilecheck.claims import Expectation
 from tilecheck.layout.view import Tensor
+from tilecheck.prove.facts import Congruence, Premise, Subject
 from tilecheck.prove.verdict import ClauseResult, Counterexample, Hazard, Verdict
 from tilecheck.report.hints import hint
 from tilecheck.report.items import Item, Outcome
@@ -132,9 +133,11 @@ def test_what_is_not_decided_says_why(status: str) -> None:
 
 
 def test_conditions_and_premises_are_listed() -> None:
-    shown = text(outcome(verdict("proved", clause("opcode"), conditions=("k % 16 == 0",), premises=("align of A >= 16",))))
+    base = Subject("base(A)", None, step=4, operand=1)
+    premise = Premise((Congruence(base, 16, 0),), load(), weakest=True, assumable=True)
+    shown = text(outcome(verdict("refuted", clause("opcode"), conditions=("k % 16 == 0",), premises=(premise,))))
     assert "    holds if  k % 16 == 0\n" in shown
-    assert "    premise   align of A >= 16\n" in shown
+    assert "    premise   base(A) % 16 == 0\n" in shown
 
 
 def test_no_line_is_wider_than_80_columns_and_none_is_coloured() -> None:

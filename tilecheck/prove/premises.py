@@ -1,197 +1,369 @@
 """Premises: the weakest facts that would make a call legal.
 
-The lattice: divisibility and range of each symbol, alignment or residue of each base. A premise suffices (the call with it is proved) and is weakest
-(one step weaker, it is not proved): the next divisor down, an end of the range moved out by one step, half the modulus. Premises form an antichain.
-Where no single fact suffices, pairs of a base or divisibility fact with another symbol's fact are tried.
+The lattice. A premise is a conjunction of facts, at most one congruence and one range for each subject. Subjects are the symbols that the call uses; the
+starts, pitches and extents that join several symbols (`n + k`), and what is left of a symbolic extent behind a start (`N - n`); the bases of memory
+operands. Congruences: value % m == r, for symbols and expressions with m a multiple of the declared one by a divisor of the widest alignment that the
+instruction asks, in bytes; for bases with m up to the alignment asked of them. Ranges: low <= value <= high, whole intervals, not of bases.
+Not searched: other divisors, unions of intervals, other relations between symbols, facts about coordinates (guards, pred), sizes and shapes.
+
+The search. A premise generalises a legal instance: symbols and bases at fixed values, at most MAX_INSTANCES tried, the first ones near 0, the ends and
+the zeros of starts. Around it the weakest single facts are looked for, and where none suffices one conjunction: everything known of the instance, each
+fact in turn weakened as far as the others allow. Of single facts about one subject the one that leaves most values is given; one that leaves a single
+value only where nothing else suffices. An instance that accesses nothing (its predicate is false) is none. At most MAX_CHECKS calls are checked.
+
+The promise. A premise is checked again as a document: the call with it is proved, and with each fact one step weaker it is refuted (the modulus without
+one of its primes, an end moved out to the next value). None follows from another.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import lcm
 
-from tilecheck.call import INDEX_DTYPES, Call, Symbol
-from tilecheck.layout.view import Tensor, View
+from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.document import read_call
+from tilecheck.layout.trace import trace
+from tilecheck.layout.view import View
 from tilecheck.prove.check import check
-from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, Verdict
+from tilecheck.prove.facts import Congruence, Fact, Facts, Premise, Range, Subject, assumed, declared, grid
+from tilecheck.prove.obligation import Obligation
+from tilecheck.prove.problem import prepare
+from tilecheck.prove.subjects import bases_of, diagonally, expressions_of, hints, roots, symbols_of, value_of
+from tilecheck.prove.tiers import Tiers
+from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, VACUOUS, Verdict
 from tilecheck.spec import Contract, Memory, find_contract
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Expr
 
-FACTS = ("aligned", "bounds", "index.range", "storage", "contiguous", "shape", "participation")
-"""The clauses that a fact about symbols or bases can turn."""
-MAX_STEPS = 80
+RLIMIT = 1_000_000
+"""The solver's limit for one question about a candidate; where it gives up, a candidate counts as not sufficient."""
+MAX_CHECKS = 400
+MAX_INSTANCES = 64
+MAX_VALUES = 14
+"""Values of one symbol that instances take."""
+LEGAL_INSTANCES = 4
+"""Legal instances around which single facts are looked for."""
+GUIDED = 6
+"""Times in a row that the end of a range is cut by counterexamples before it is halved."""
+FIXED = ("opcode", "space.explicit", "operands", "type")
+"""The clauses that do not depend on symbols or bases."""
+
+
+def premises(call: Call, *, audit: bool = False, rlimit: int | None = None) -> tuple[Premise, ...]:
+    """The weakest premises of a call, each sufficient without the others; () for a proved call, and where no fact of the lattice helps.
+
+    audit, rlimit: as for `check`. InputError: a call that has no document.
+    """
+    return with_premises(call, audit=audit, rlimit=rlimit).premises
+
+
+def with_premises(call: Call, *, audit: bool = False, rlimit: int | None = None) -> Verdict:
+    """The verdict on a call with its premises; where there is none, `reason` says why."""
+    limits = {} if rlimit is None else {"rlimit": rlimit}
+    verdict = check(call, audit=audit, **limits)
+    contract = find_contract(call.opcode)
+    if verdict.status not in {REFUTED, UNPROVED}:
+        return verdict
+    fixed = [c.id for c in verdict.failing if c.id.endswith(FIXED)]
+    if fixed or not isinstance(contract, Contract):
+        return replace(verdict, reason=f"no premise: {_and(fixed)} can be changed by no fact about symbols or bases")
+    search = _Search(read_call(call.to_json()), contract, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit)
+    found = search.premises()
+    return replace(verdict, premises=found, reason=verdict.reason if found else search.reason())
+
+
+def _and(names: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(names))
+
+
+class _SpentError(Exception):
+    """MAX_CHECKS calls were checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Premise:
-    """A fact that would make a call legal: its text, and the call that has it."""
+class _Answer:
+    """What the check of one candidate says: its status, the ids of what fails, and the symbol values of the counterexamples."""
 
-    text: str
-    call: Call
-
-
-def premises(call: Call) -> tuple[Premise, ...]:
-    """The weakest premises of a call, each proved to suffice; () for a proved call, and where no fact of the lattice helps."""
-    verdict = check(call)
-    contract = find_contract(call.opcode)
-    if verdict.status not in {REFUTED, UNPROVED} or not isinstance(contract, Contract) or not _can_help(verdict):
-        return ()
-    single = tuple(_weakest(call, contract))
-    if single:
-        return single
-    return tuple(_pairs(call, contract))
+    status: str
+    failing: frozenset[str]
+    examples: tuple[dict[str, int], ...]
 
 
-def _can_help(verdict: Verdict) -> bool:
-    return all(clause.id.endswith(FACTS) for clause in verdict.clauses if clause.status in {REFUTED, UNPROVED})
+class _Search:
+    def __init__(self, call: Call, contract: Contract, *, audit: bool, rlimit: int) -> None:
+        self.call, self.contract, self.audit, self.rlimit = call, contract, audit, rlimit
+        self.unit = lcm(*(o.align_bytes for o in contract.operands if isinstance(o, Memory)))
+        self.symbols = symbols_of(call)
+        self.slices = [c for o in call.operands if isinstance(o, View) for c in trace(o).slices]
+        self.expressions = expressions_of(call, [t for o in call.operands if isinstance(o, View) for t in o.terms()])
+        self.rooms = expressions_of(call, [check.limit - check.begin for check in self.slices if isinstance(check.limit, Expr)])
+        self.bases = bases_of(call, contract)
+        self.known: dict[frozenset[Fact], _Answer] = {}
+        self.checks = 0
+        self.instances = 0
+        self.always: frozenset[str] | None = None
+        self.spent = False
 
+    def premises(self) -> tuple[Premise, ...]:
+        found: list[Facts] = []
+        degenerate: list[Facts] = []
+        try:
+            legal = self.legal_instances()
+            for instance in legal:
+                self.singles(instance, found, degenerate)
+            if legal and not found:
+                joined = self.joined(legal[0])
+                (degenerate if any(_single(f) for f in joined) else found).append(joined)
+        except _SpentError:
+            self.spent = True
+        return self.antichain([p for facts in found or degenerate[:1] for p in self.certified(facts)])
 
-def proved(call: Call) -> bool:
-    """Whether a call is proved."""
-    return check(call).status == PROVED
+    def reason(self) -> str:
+        """Why there is no premise."""
+        if not self.symbols and not self.bases:
+            return "no premise: the call uses no symbol, and of every base as much is known as the instruction asks"
+        if self.spent:
+            return f"no premise found in {MAX_CHECKS} calls that were checked"
+        tried = "the only instance" if self.instances == 1 else f"each of the {self.instances} instances tried"
+        what = "(symbols and bases at fixed values)"
+        if self.always is None:
+            return f"no premise found: the facts exclude {tried} {what}"
+        if not self.always:
+            return f"no premise found: something fails in {tried} {what}"
+        return f"no premise found: in {tried} {what}, {_and(sorted(self.always))} fail{'s' if len(self.always) == 1 else ''}"
 
+    # --- asking ----------------------------------------------------------------------------------------------------------
 
-def _weakest(call: Call, contract: Contract) -> Iterator[Premise]:
-    yield from _bases(call, contract)
-    for symbol in call.symbols:
-        yield from _divisors(call, contract, symbol)
-        yield from _ranges(call, symbol)
+    def ask(self, facts: Iterable[Fact]) -> _Answer:
+        """The answer about the call with facts; _SpentError at the limit."""
+        facts = tuple(fact for fact in facts if isinstance(fact, Congruence) or fact.says_low or fact.says_high)
+        key = frozenset(facts)
+        if key not in self.known:
+            if self.checks >= MAX_CHECKS:
+                raise _SpentError
+            self.checks += 1
+            verdict = check(declared(self.call, facts), rlimit=self.rlimit)
+            examples = tuple(dict(c.counterexample.symbols) for c in verdict.failing if c.counterexample is not None)
+            self.known[key] = _Answer(
+                _status(verdict), frozenset(c.id for c in verdict.clauses if c.status in {REFUTED, UNPROVED}), examples
+            )
+        return self.known[key]
 
+    def suffices(self, *facts: Fact) -> bool:
+        return self.ask(facts).status == PROVED
 
-def _pairs(call: Call, contract: Contract) -> Iterator[Premise]:
-    """A divisibility or an alignment that turns some clauses, and the weakest facts about the rest."""
-    for text, changed in (*_strong_bases(call, contract), *_strong_divisors(call, contract)):
-        for found in _weakest(changed, contract):
-            yield Premise(f"{text} and {found.text}", found.call)
+    # --- instances -------------------------------------------------------------------------------------------------------
 
-
-# --- bases ---------------------------------------------------------------------------------------------------------------
-
-
-def _memories(call: Call, contract: Contract) -> Iterator[tuple[int, View, int]]:
-    for index, (operand, spec) in enumerate(zip(call.operands, contract.operands, strict=False)):
-        if isinstance(operand, View) and isinstance(spec, Memory):
-            yield index, operand, spec.align_bytes
-
-
-def _bases(call: Call, contract: Contract) -> Iterator[Premise]:
-    """base % m == r, for the least m (a power of two up to the alignment that the instruction asks) with a residue that suffices."""
-    for index, view, need in _memories(call, contract):
-        known = view.tensor.align or 1
-        if known >= need or view.tensor.base is not None:
-            continue
-        modulus = 2 * known
-        while modulus <= need:
-            fitting = [r for r in range(0, modulus, known) if proved(_with_base(call, index, modulus, r))]
-            for residue in fitting:
-                yield Premise(
-                    f"base({view.tensor.tensor or view.tensor.name}) % {modulus} == {residue}", _with_base(call, index, modulus, residue)
-                )
-            if fitting:
+    def legal_instances(self) -> list[Facts]:
+        """The first legal instances, as facts."""
+        choices: list[list[Fact]] = [[Range(s, v, v) for v in self.values(s)] for s in self.symbols]
+        for base, asked in self.bases:
+            modulus = lcm(base.step, asked)
+            choices.append([Congruence(base, modulus, r) for r in range(base.start, modulus, base.step)])
+        legal: list[Facts] = []
+        for instance in diagonally(choices, MAX_INSTANCES) if choices else ():
+            answer = self.ask(instance)
+            self.instances += 1
+            if answer.status == PROVED:
+                legal.append(instance)
+            elif answer.failing:
+                self.always = answer.failing if self.always is None else self.always & answer.failing
+            if len(legal) == LEGAL_INSTANCES:
                 break
-            modulus *= 2
+        return legal
+
+    def values(self, symbol: Subject) -> list[int]:
+        """Values near the zeros of starts and extents, near 0, and the ends; inside the declared range, multiples of the declared step."""
+        zeros = [root for term in hints(self.slices) for root in roots(term, symbol.text)]
+        wanted = (*zeros, 0, *(k * symbol.step for k in (1, 2, 3, 4, 8, 16)), symbol.low, symbol.high)
+        inside = (min(max(value, symbol.low), symbol.high) for value in wanted)
+        rounded = (value + r for value in inside for r in ((-value) % symbol.step, (-value) % symbol.step - symbol.step))
+        return list(dict.fromkeys(value for value in rounded if symbol.low <= value <= symbol.high))[:MAX_VALUES]
+
+    def value(self, subject: Subject, instance: Facts) -> int | None:
+        """The value of a symbol or expression in an instance."""
+        return value_of(subject, {f.subject.text: f.low for f in instance if isinstance(f, Range)})
+
+    # --- single facts ----------------------------------------------------------------------------------------------------
+
+    def singles(self, instance: Facts, found: list[Facts], degenerate: list[Facts]) -> None:
+        """Adds the weakest single facts that hold in an instance, unless one found before holds there."""
+        if any(self.holds(fact, instance) for (fact,) in found):
+            return
+        for fact in instance:
+            if isinstance(fact, Congruence):
+                found.extend((one,) for one in self.least(fact, ()))
+        for subject in (*self.symbols, *self.expressions, *self.rooms):
+            value = self.value(subject, instance)
+            if value is not None and all(fact.subject != subject for (fact,) in found):
+                one = max(self.about(subject, value), key=_preference, default=None)
+                if one is not None:
+                    (degenerate if _single(one) else found).append((one,))
+
+    def about(self, subject: Subject, value: int) -> Iterator[Fact]:
+        """The weakest congruence and the weakest range of one subject that suffice alone and allow a value."""
+        point = Range(subject, value, value)
+        if not self.suffices(point):
+            return
+        if subject not in self.rooms:
+            yield from self.least(self.strongest(subject, value), ())
+        wide = self.extended(point, ()).on_grid(subject.step, subject.start)
+        if wide is not None:
+            yield wide
+
+    def holds(self, fact: Fact, instance: Facts) -> bool:
+        if fact.subject.operand is not None:
+            assert isinstance(fact, Congruence)
+            return any(
+                isinstance(f, Congruence) and f.subject == fact.subject and f.residue % fact.modulus == fact.residue for f in instance
+            )
+        value = self.value(fact.subject, instance)
+        if value is None:
+            return False
+        return value % fact.modulus == fact.residue if isinstance(fact, Congruence) else fact.low <= value <= fact.high
+
+    def strongest(self, subject: Subject, value: int) -> Congruence:
+        modulus = lcm(subject.step, self.unit)
+        return Congruence(subject, modulus, value % modulus)
+
+    def least(self, strong: Congruence, others: Facts) -> list[Congruence]:
+        """The congruence of least modulus that suffices with the others; [] where none does, or where nothing need be said."""
+        step, most = strong.subject.step, strong.modulus // strong.subject.step
+        for modulus in (step * k for k in range(1, most + 1) if most % k == 0):
+            fact = Congruence(strong.subject, modulus, strong.residue % modulus)
+            if modulus == step:
+                if self.suffices(*others):
+                    return []
+            elif self.suffices(fact, *others):
+                return [fact]
+        return []
+
+    def extended(self, fact: Range, others: Facts) -> Range:
+        """The largest range around a sufficient one that suffices with the others; the upper end first."""
+        fact = replace(fact, high=self.end(fact, others, upper=True))
+        return replace(fact, low=self.end(fact, others, upper=False))
+
+    def end(self, fact: Range, others: Facts, *, upper: bool) -> int:
+        """The farthest end that suffices. Counterexamples cut what is left; where they do so too slowly, it is halved."""
+        good, far = (fact.high, fact.subject.high) if upper else (fact.low, fact.subject.low)
+        sign = 1 if upper else -1
+        rounds = 0
+        while good != far:
+            rounds += 1
+            probe = far if rounds % GUIDED else (good + far + (1 if upper else 0)) // 2
+            answer = self.ask((replace(fact, high=probe) if upper else replace(fact, low=probe), *others))
+            if answer.status == PROVED:
+                good = probe
+                continue
+            seen = [value_of(fact.subject, example) for example in answer.examples]
+            failing = [v for v in seen if v is not None and sign * good < sign * v <= sign * probe]
+            if failing:
+                far = sign * min(sign * v for v in failing) - sign
+            elif probe == far and rounds % GUIDED:
+                rounds = GUIDED - 1
+                far -= sign
+            else:
+                far = probe - sign
+        return good
+
+    # --- conjunctions ----------------------------------------------------------------------------------------------------
+
+    def joined(self, instance: Facts) -> Facts:
+        """A conjunction around a legal instance, every fact of it as weak as the others allow.
+
+        At first no congruence of a symbol or expression is part of it; those whose range then keeps one value get theirs.
+        """
+        congruent: set[Subject] = set()
+        while True:
+            facts = self.weakened(instance, congruent)
+            stuck = {fact.subject for fact in facts if _single(fact)} - set(self.rooms)
+            if stuck <= congruent:
+                return facts
+            congruent |= stuck
+
+    def weakened(self, instance: Facts, congruent: set[Subject]) -> Facts:
+        """The values of an instance as ranges, congruences of some subjects and of bases, each in turn weakened as far as the others allow."""
+        values = {s: self.value(s, instance) for s in (*self.symbols, *self.expressions, *self.rooms)}
+        ranges = [Range(s, v, v) for s, v in values.items() if v is not None]
+        moduli = [self.strongest(s, v) for s, v in values.items() if v is not None and s in congruent]
+        moduli += [fact for fact in instance if isinstance(fact, Congruence)]
+        moduli = [fact for fact in moduli if fact.modulus != fact.subject.step]
+        ranges = self.wider(ranges, moduli)
+        for fact in tuple(moduli):
+            place = moduli.index(fact)
+            moduli[place : place + 1] = self.least(fact, (*(m for m in moduli if m is not fact), *ranges))
+        return (*moduli, *self.wider(ranges, moduli))
+
+    def wider(self, ranges: Sequence[Range], moduli: Sequence[Congruence]) -> list[Range]:
+        """The ranges, each extended as far as the others and the congruences allow, with ends on its subject's grid."""
+        left = list(ranges)
+        for fact in ranges:
+            place = left.index(fact)
+            wide = self.extended(fact, (*left[:place], *left[place + 1 :], *moduli))
+            kept = wide.on_grid(*grid(fact.subject, moduli))
+            left[place : place + 1] = [] if kept is None else [kept]
+        return left
+
+    # --- the promise -----------------------------------------------------------------------------------------------------
+
+    def certified(self, facts: Facts) -> Iterator[Premise]:
+        """The premise, where the document with it is proved; weakened further where a step weaker suffices, too."""
+        while True:
+            steps = [
+                (*facts[:k], *(() if one is None else (one,)), *facts[k + 1 :])
+                for k, fact in enumerate(facts)
+                for one in self.steps(fact, facts)
+            ]
+            found = [self.status(declared(self.call, step)) for step in steps]
+            if PROVED not in found:
+                break
+            facts = steps[found.index(PROVED)]
+        call = declared(self.call, facts)
+        if self.status(call) == PROVED:
+            yield Premise(facts, call, weakest=set(found) <= {REFUTED}, assumable=self.status(assumed(self.call, facts)) == PROVED)
+
+    def steps(self, fact: Fact, facts: Facts) -> Iterator[Fact | None]:
+        return fact.weaker(grid(fact.subject, facts)[0])
+
+    def status(self, call: Call) -> str:
+        """The status of a call read from its document."""
+        return _status(check(read_call(call.to_json()), audit=self.audit, rlimit=self.rlimit))
+
+    def antichain(self, found: list[Premise]) -> tuple[Premise, ...]:
+        """The premises that follow from no other; of several that say the same, the first."""
+        kept: list[Premise] = []
+        for one in found:
+            if any(self.implies(one, other) for other in kept):
+                continue
+            kept = [other for other in kept if not self.implies(other, one)]
+            kept.append(one)
+        return tuple(kept)
+
+    def implies(self, one: Premise, other: Premise) -> bool:
+        """Whether one premise follows from the other: for bases by arithmetic, for symbols by proof."""
+        for fact in other.facts:
+            if isinstance(fact, Congruence) and fact.subject.operand is not None:
+                same = [f for f in one.facts if isinstance(f, Congruence) and f.subject == fact.subject]
+                if not any(f.modulus % fact.modulus == 0 and f.residue % fact.modulus == fact.residue for f in same):
+                    return False
+        given, goal = (terms.conj(*(terms.normal(f.condition) for f in p.facts if f.condition is not None)) for p in (one, other))
+        problem = prepare(self.call, self.contract)
+        tiers = Tiers(INDEX_DTYPES[self.call.index_dtype], rlimit=self.rlimit)
+        return tiers.decide(Obligation(problem.symbols, terms.conj(problem.facts, given), goal)).holds is True
 
 
-def _with_base(call: Call, index: int, modulus: int, residue: int) -> Call:
-    view = call.operands[index]
-    assert isinstance(view, View)
-    t = view.tensor
-    align = modulus if residue == 0 else t.align
-    base = None if residue == 0 else (modulus, residue)
-    changed = View(Tensor(t.name, t.shape, t.dtype, t.space, t.layout, align, base, t.size_bytes, t.tensor), view.steps)
-    return dataclasses.replace(call, operands=(*call.operands[:index], changed, *call.operands[index + 1 :]))
+def _status(verdict: Verdict) -> str:
+    """The status of a verdict; a proof in which a clause is never owed, as no thread accesses anything, counts as vacuous."""
+    empty = verdict.status == PROVED and any(c.status == VACUOUS for c in verdict.clauses)
+    return VACUOUS if empty else verdict.status
 
 
-def _strong_bases(call: Call, contract: Contract) -> Iterator[tuple[str, Call]]:
-    for index, view, need in _memories(call, contract):
-        if (view.tensor.align or 1) < need and view.tensor.base is None:
-            yield f"base({view.tensor.tensor or view.tensor.name}) % {need} == 0", _with_base(call, index, need, 0)
+def _single(fact: Fact) -> bool:
+    """Whether a fact leaves one value of a symbol or expression."""
+    return fact.subject.operand is None and fact.values == 1
 
 
-# --- divisibility --------------------------------------------------------------------------------------------------------
-
-
-def _with_symbol(call: Call, symbol: Symbol) -> Call:
-    return dataclasses.replace(call, symbols=tuple(symbol if s.name == symbol.name else s for s in call.symbols))
-
-
-def _multiple(symbol: Symbol, multiple: int) -> Symbol:
-    return Symbol(symbol.name, symbol.min, symbol.max, multiple, symbol.varies)
-
-
-def _units(contract: Contract) -> list[int]:
-    """The divisors that can matter: those of the alignments in bytes."""
-    most = max((o.align_bytes for o in contract.operands if isinstance(o, Memory)), default=1)
-    return [d for d in range(2, most + 1) if most % d == 0]
-
-
-def _divisors(call: Call, contract: Contract, symbol: Symbol) -> Iterator[Premise]:
-    """n % d == 0 for every d none of whose proper divisors suffices."""
-    found: list[int] = []
-    for divisor in _units(contract):
-        multiple = lcm(symbol.multiple_of, divisor)
-        if multiple == symbol.multiple_of or any(multiple % one == 0 for one in found):
-            continue
-        changed = _with_symbol(call, _multiple(symbol, multiple))
-        if proved(changed):
-            found.append(multiple)
-            yield Premise(f"{symbol.name} % {multiple} == 0", changed)
-
-
-def _strong_divisors(call: Call, contract: Contract) -> Iterator[tuple[str, Call]]:
-    units = _units(contract)
-    if units:
-        for symbol in call.symbols:
-            multiple = lcm(symbol.multiple_of, units[-1])
-            yield f"{symbol.name} % {multiple} == 0", _with_symbol(call, _multiple(symbol, multiple))
-
-
-# --- ranges --------------------------------------------------------------------------------------------------------------
-
-
-def _ranges(call: Call, symbol: Symbol) -> Iterator[Premise]:
-    """lo <= n <= hi: the largest range around the first value with which the call is proved."""
-    low, high = INDEX_DTYPES[call.index_dtype]
-    low, high = (low if symbol.min is None else symbol.min), (high if symbol.max is None else symbol.max)
-    seed = next((v for v in _seeds(symbol, low, high) if proved(_between(call, symbol, v, v))), None)
-    if seed is None or seed == low == high:
-        return
-    last = _farthest(lambda v: proved(_between(call, symbol, seed, v)), seed, high)
-    first = _farthest(lambda v: proved(_between(call, symbol, v, last)), seed, low)
-    parts = [f"{symbol.name} >= {first}"] if first > low else []
-    parts += [f"{symbol.name} <= {last}"] if last < high else []
-    if parts:
-        yield Premise(" and ".join(parts), _between(call, symbol, first, last))
-
-
-def _seeds(symbol: Symbol, low: int, high: int) -> Iterator[int]:
-    """A few values near 0 and near the ends, multiples of the declared step."""
-    step = symbol.multiple_of
-    for value in (0, step, -step, 2 * step, 4 * step, 8 * step, 16 * step, low, high, low + step, high - step):
-        if low <= value <= high and value % step == 0:
-            yield value
-
-
-def _between(call: Call, symbol: Symbol, low: int, high: int) -> Call:
-    return _with_symbol(call, Symbol(symbol.name, low, high, symbol.multiple_of, symbol.varies))
-
-
-def _farthest(holds: Callable[[int], bool], start: int, end: int) -> int:
-    """The farthest value from `start` towards `end` up to which `holds` (it gets no easier on the way): doubling, then halving."""
-    if holds(end):
-        return end
-    sign = 1 if end > start else -1
-    good, reach = 0, 1
-    while reach < abs(end - start) and holds(start + sign * reach):
-        good, reach = reach, 2 * reach
-    bad = min(reach, abs(end - start))
-    for _ in range(MAX_STEPS):
-        if bad - good <= 1:
-            break
-        middle = (good + bad) // 2
-        if holds(start + sign * middle):
-            good = middle
-        else:
-            bad = middle
-    return start + sign * good
+def _preference(fact: Fact) -> tuple[int, bool]:
+    """Of incomparable facts about one subject the one that leaves most values; of a congruence and a range that leave as many, the first unless it is one."""
+    return fact.values, isinstance(fact, Congruence) != _single(fact)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tilecheck.errors import TilecheckError
+
+if TYPE_CHECKING:
+    from tilecheck.prove.facts import Premise
 
 PROVED, REFUTED, UNPROVED, VACUOUS, ERROR = "proved", "refuted", "unproved", "vacuous", "error"
 
@@ -109,7 +113,7 @@ class Verdict:
     clauses: tuple[ClauseResult, ...]
     hazards: tuple[Hazard, ...] = ()
     conditions: tuple[str, ...] = ()
-    premises: tuple[str, ...] = ()
+    premises: tuple[Premise, ...] = ()
     contract_hash: str | None = None
     reason: str | None = None
 
@@ -155,7 +159,7 @@ class Verdict:
             "clauses": [c.to_json() for c in self.clauses],
             "hazards": [h.to_json() for h in self.hazards],
             "conditions": list(self.conditions),
-            "premises": list(self.premises),
+            "premises": [p.to_json() for p in self.premises],
             "expect": expect,
             "as_expected": as_expected,
             "tool": {"version": version(), "contract_hash": self.contract_hash},
