@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilecheck.call import COORDINATES, Call, Launch
+from tilecheck.call import COORDINATES, Call, Launch, Symbol
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
@@ -100,21 +100,25 @@ def names_thread(term: Term) -> bool:
     return bool(terms.variables(term) & COORDINATES)
 
 
-@lru_cache(maxsize=256)
 def execution(call: Call) -> Execution:
     """The facts and the activity of a call."""
-    launch = call.launch
-    varying = {s.name for s in call.symbols if s.varies not in {"grid", "cluster"}}
+    return execution_of(call.launch, call.guard, call.assume, call.symbols, call.pred)
+
+
+@lru_cache(maxsize=512)
+def execution_of(launch: Launch, guard: Term, assume: tuple[Term, ...], symbols: tuple[Symbol, ...], pred: Term) -> Execution:
+    """The facts and the activity of calls with these."""
+    varying = {s.name for s in symbols if s.varies not in {"grid", "cluster"}}
     facts: list[Term] = []
     activity: list[Term] = []
     if launch.threads % LANES:
         activity.append(exists(launch))
-    for part in terms.conjuncts(_defined(call.guard, launch)):
+    for part in terms.conjuncts(_defined(guard, launch)):
         own = terms.variables(part)
         (activity if own & THREAD or own & varying or ELECTED in own else facts).append(part)
-    for assumption in call.assume:
+    for assumption in assume:
         (activity if names_thread(assumption) else facts).append(_defined(assumption, launch))
-    return Execution(launch, terms.conj(*facts), terms.conj(*activity), _defined(call.pred, launch))
+    return Execution(launch, terms.conj(*facts), terms.conj(*activity), _defined(pred, launch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +130,24 @@ class GroupAxis:
     extent: Term
 
 
-def group_kinds(call: Call, collective: str) -> tuple[str, ...]:
+def group_kinds(scope: str, launch: Launch, collective: str) -> tuple[str, ...]:
     """The group axes of a scope, outermost first."""
-    if call.scope == "thread":
+    if scope == "thread":
         return ()
-    ctas = tuple(name for name, _ in call.launch.cluster_axes()) if call.scope == "cluster" else ()
-    warps = ("warp",) if call.scope in {"warpgroup", "cta", "cluster"} else ()
+    ctas = tuple(name for name, _ in launch.cluster_axes()) if scope == "cluster" else ()
+    warps = ("warp",) if scope in {"warpgroup", "cta", "cluster"} else ()
     return (*ctas, *warps, *(("lane",) if collective == "thread" else ()))
 
 
 def group_axes(call: Call, collective: str) -> tuple[GroupAxis, ...]:
     """The group axes, coordinates and extents as terms; right where the active set is a product (the `participation` clause)."""
-    return tuple(_axis(call, execution(call), kind) for kind in group_kinds(call, collective))
+    return group_axes_of(call.scope, execution(call), collective)
+
+
+@lru_cache(maxsize=512)
+def group_axes_of(scope: str, run: Execution, collective: str) -> tuple[GroupAxis, ...]:
+    """The group axes of calls executed so."""
+    return tuple(_axis(scope, run, kind) for kind in group_kinds(scope, run.launch, collective))
 
 
 def group_terms(call: Call, collective: str) -> tuple[Term, ...]:
@@ -145,12 +155,12 @@ def group_terms(call: Call, collective: str) -> tuple[Term, ...]:
     return tuple(axis.coordinate for axis in group_axes(call, collective))
 
 
-def _axis(call: Call, run: Execution, kind: str) -> GroupAxis:
+def _axis(scope: str, run: Execution, kind: str) -> GroupAxis:
     """Coordinate k is the k-th active one: the number of active ones below. Parts of the activity that name other coordinates are taken as they are."""
-    name, values, own, move = _moved(call.launch, kind)
+    name, values, own, move = _moved(run.launch, kind)
     first = 0
-    if call.scope == "warpgroup" and kind == "warp":
-        return GroupAxis(kind, terms.mod(own, 4) if call.launch.warps > 4 else own, 4)
+    if scope == "warpgroup" and kind == "warp":
+        return GroupAxis(kind, terms.mod(own, 4) if run.launch.warps > 4 else own, 4)
     static = _static_members(run, name, values, move)
     if static is not None:
         ranks = [sum(static[:k]) for k in range(len(static))]

@@ -19,15 +19,17 @@ from tilecheck import scopes
 from tilecheck.call import Call
 from tilecheck.document import read_call
 from tilecheck.errors import DisagreementError
+from tilecheck.layout import strided
 from tilecheck.layout.trace import Trace
-from tilecheck.prove import active, addresses, operands, owners, problem
+from tilecheck.prove import active, addresses, operands, owners, problem, structure
 from tilecheck.prove import check as checking
 from tilecheck.prove.check import check
 from tilecheck.prove.clause import NOTHING, Clause
 from tilecheck.prove.obligation import Obligation, Outcome
 from tilecheck.prove.verdict import Verdict
 from tilecheck.spec import BadSpelling, Contract, Exclusion, Floor, Grammar, Memory, find_contract, find_entry, mnemonic_of
-from tilecheck.symbolic import terms
+from tilecheck.symbolic import domain, terms
+from tilecheck.symbolic.domain import constant
 from tilecheck.symbolic.terms import Term
 
 Patch = pytest.MonkeyPatch
@@ -121,7 +123,7 @@ def change_obligations(patch: Patch, builder: str, ending: str, change: Callable
 
     def built(*args: Any, **kwargs: Any) -> Iterator[Clause]:
         for clause in original(*args, **kwargs):
-            yield dataclasses.replace(clause, obligation=change(clause.obligation)) if clause.id.endswith(ending) else clause
+            yield clause.asking(change(clause.obligation)) if clause.id.endswith(ending) else clause
 
     patch.setattr(module, builder, built)
 
@@ -255,6 +257,60 @@ def _(patch):
 @mutant("rows need not be consecutive", by="ld-word-stride-2")
 def _(patch):
     silence(patch, "addresses", ".contiguous")
+
+
+# --- proofs from the canonical form ---
+
+
+def proves_always(patch: Patch, decider: str) -> None:
+    patch.setattr(structure, decider, lambda *_: "structure")
+
+
+for _decider, _case in (
+    ("aligned", "fuzz-matrix-2-1"),
+    ("contiguous", "ld-word-stride-2"),
+    ("owner", "ld-dst-thread-axis"),
+    ("distinct", "ld-dst-overlap"),
+):
+    mutant(f"the canonical form proves {_decider} of every view", by=_case)(lambda patch, own=_decider: proves_always(patch, own))
+
+
+@mutant("the canonical form proves every index in range", by="ld-runtime-wrap32")
+def _(patch):
+    proves_always(patch, "index")
+    proves_always(patch, "offsets")
+
+
+@mutant("the canonical form proves that no accesses meet", own="all threads store to one word")
+def _(patch):
+    proves_always(patch, "apart")
+
+
+@mutant("a canonical form leaves the start out", by="ld-word-reversed")
+def _(patch):
+    original = strided.Strided.__init__
+
+    def made(self: strided.Strided, axes: Any, start: Any, *rest: Any) -> None:
+        original(self, axes, constant(0), *rest)
+
+    patch.setattr(strided.Strided, "__init__", made)
+
+
+@mutant("a canonical form takes slices on trust", by="ld-loop-misaligned")
+def _(patch):
+    def sliced(self: Any, axes: Any, step: Any, before: Any) -> Any:
+        return [
+            factors if extent is None else self.cut(strided.coalesced(factors), 0, extent)
+            for factors, extent in zip(axes, step.extent, strict=True)
+        ]
+
+    patch.setattr(strided._Builder, "sliced", sliced)
+
+
+@mutant("the domain takes every remainder for zero", by="ld-word-reversed")
+def _(patch):
+    patch.setattr(domain.Known, "remainder", lambda *_: 0)
+    patch.setattr(domain.Known, "divisible", lambda *_: True)
 
 
 # --- spelling --------------------------------------------------------------------------------------------------------
@@ -472,7 +528,7 @@ def _(patch):
 
 @mutant("index.range ignores the offset of an element", own="an accessed offset that wraps")
 def _(patch):
-    patch.setattr(addresses, "offsets_in_range", lambda *_: ())
+    patch.setattr(addresses, "offsets_in_range", lambda *_, **__: ())
 
 
 @mutant("addresses are owed where pred is false", own="addresses are owed under pred")
@@ -519,7 +575,8 @@ SPELLING = frozenset({"opcode", "space.explicit"})
 
 def forget() -> None:
     """What is remembered of calls is forgotten, so that a mutant meets every call anew."""
-    scopes.execution.cache_clear()
+    for cached in (scopes.execution_of, scopes.group_axes_of, problem.context_of, addresses.needed_bytes, structure.executing):
+        cached.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -550,7 +607,9 @@ def red(case_id: str, *, contract: bool) -> bool:
 def red_own(sentence: str) -> bool:
     own = CASES[sentence]
     verdict = judged(read_call(own.document))
-    return verdict is None or verdict.status != own.expect or (own.clause is not None and not names(own.clause, failing(verdict)))
+    if verdict is None or verdict.status != own.expect or (own.clause is not None and not names(own.clause, failing(verdict))):
+        return True
+    return verdict.status == "proved" and {hazard.id for hazard in verdict.hazards} != ({own.hazard} if own.hazard else set())
 
 
 @pytest.mark.parametrize("sentence", list(BY_FILES))

@@ -315,7 +315,7 @@ def repeats_permuted(document: Document, rng: random.Random) -> Document | None:
     contract, call = contract_of(document), read_call(document)
     if contract is None or len(views(document)) != len(document["operands"]) or len(call.operands) != len(contract.operands):
         return None
-    front, back = len(group_kinds(call, contract.collective)), len(contract.atom)
+    front, back = len(group_kinds(call.scope, call.launch, contract.collective)), len(contract.atom)
     ranks = {len(view.shape) for view in call.operands if isinstance(view, View)}
     if len(ranks) != 1 or (rank := ranks.pop()) < front + back + 2:
         return None

@@ -181,6 +181,15 @@ class Broadcast:
 Step = Slice | Permute | Rearrange | Reshape | Retype | Broadcast
 
 
+def step_terms(step: Step) -> tuple[Term, ...]:
+    """Every term of a step, in the order of the document."""
+    if isinstance(step, Slice):
+        return step.begin
+    if isinstance(step, Rearrange):
+        return tuple(size for _, size in step.sizes)
+    return step.shape if isinstance(step, Reshape | Broadcast) else ()
+
+
 def map_step(step: Step, change: Callable[[Term], Term]) -> Step:
     """The step with `change` applied to every term in it."""
     if isinstance(step, Slice):

@@ -23,6 +23,7 @@ from tilecheck.layout.steps import (
     map_step,
     shape_text,
     step_from_json,
+    step_terms,
 )
 from tilecheck.layout.tile import Layout, Spec, TileLayout, as_term, base_tile, compact, map_layout
 from tilecheck.layout.trace import Location, RetypeCheck, SliceCheck, Trace, trace
@@ -175,9 +176,11 @@ class View(Viewable):
     tensor: Tensor
     steps: tuple[Step, ...] = ()
     _trace: Trace = field(init=False, repr=False, compare=False)
+    _symbolic: tuple[Expr, ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_trace", trace(self))
+        object.__setattr__(self, "_symbolic", None)
 
     @property
     def parts(self) -> tuple[Tensor, tuple[Step, ...]]:
@@ -202,14 +205,27 @@ class View(Viewable):
 
     def terms(self) -> tuple[Term, ...]:
         """Every term of the tensor and of the steps, in the order of the document."""
-        found: list[Term] = []
-
-        def note(term: Term) -> Term:
-            found.append(term)
-            return term
-
-        self.map_terms(note)
+        tile = base_tile(self.tensor.layout)
+        found: list[Term] = [*self.tensor.shape]
+        for one in (*tile.shard, *tile.replica):
+            found += (one.extent, one.stride)
+        found += [value for _, value in tile.offset]
+        for step in self.steps:
+            found += step_terms(step)
         return tuple(found)
+
+    @property
+    def symbolic(self) -> tuple[Expr, ...]:
+        """The terms that are no plain integers, each once, in the order of the document."""
+        if self._symbolic is None:
+            found = dict.fromkeys(term for term in self.terms() if isinstance(term, Expr))
+            object.__setattr__(self, "_symbolic", tuple(found))
+        return self._symbolic or ()
+
+    @property
+    def trace(self) -> Trace:
+        """The view as a function, its terms as written."""
+        return self._trace
 
     @property
     def shape(self) -> Shape:

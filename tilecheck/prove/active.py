@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tilecheck.call import COORDINATES
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, copied, copied_variables, fixed, tied
@@ -47,6 +48,11 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
     outcome = _judge(problem, grid, activity)
     tiers.compared(outcome, *_obligations(problem, activity))
     return outcome
+
+
+def product_obligations(problem: Problem) -> tuple[Obligation, ...]:
+    """What `participation` decides, as formulas; none at thread scope."""
+    return () if problem.call.scope == "thread" else _obligations(problem, terms.conj(problem.run.activity, problem.run.exists))
 
 
 def _obligations(problem: Problem, activity: Term) -> tuple[Obligation, ...]:
@@ -278,6 +284,9 @@ def _uneven(active: Array, warps: int, *, lanes_count: bool) -> Array:
 def uniform_terms(problem: Problem) -> Iterator[Term]:
     """The terms that must be warp-uniform: pred, and the starts of every operand, where they could differ between lanes."""
     differs = {s.name for s in problem.call.symbols if s.varies == "thread"} | {"laneid"}
+    varying = differs | COORDINATES
+    if not any(terms.variables(term) & varying for term in (problem.run.pred, *(t for side in problem.sides for t in side.view.symbolic))):
+        return
     begins = (terms.normal(check.begin) for side in problem.sides for check in side.trace.slices)
     for term in dict.fromkeys((problem.run.pred, *begins)):
         if terms.variables(term) & differs:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from tilecheck.call import INDEX_DTYPES
 from tilecheck.layout.span import span
 from tilecheck.layout.steps import Slice
+from tilecheck.layout.tile import Layout
+from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
@@ -19,24 +22,27 @@ from tilecheck.symbolic.bounds import bounds as bounds_of
 from tilecheck.symbolic.terms import Expr, Term, var
 
 
-def indices_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
-    """index.range of an operand: what is written, and the offsets that follow from it."""
-    yield from begins_in_range(problem, side)
-    yield from offsets_in_range(problem, side, repeats)
+def indices_in_range(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: bool = False) -> Iterator[Clause]:
+    """index.range of an operand: what is written, and the offsets that follow from it. whole: also what intervals alone show."""
+    yield from begins_in_range(problem, side, whole=whole)
+    yield from offsets_in_range(problem, side, repeats, whole=whole)
 
 
-def begins_in_range(problem: Problem, side: Side) -> Iterator[Clause]:
+def begins_in_range(problem: Problem, side: Side, *, whole: bool = False) -> Iterator[Clause]:
     """Starts, symbolic shapes and strides: no intermediate result leaves index_dtype, every divisor is positive."""
     name = f"{side.spec.name}.index.range"
     low, high = INDEX_DTYPES[problem.call.index_dtype]
     statement = f"no index of {side.name} leaves {problem.call.index_dtype} ({low} to {high})"
     yield Clause(name, statement, NOTHING)
-    variables = (*problem.symbols, *problem.thread_variables())
     begins = [begin for step in side.view.steps if isinstance(step, Slice) for begin in step.begin]
-    written_terms = [*begins, *(t for t in side.view.terms() if isinstance(t, Expr))]
-    for entry in dict.fromkeys(t for t in written_terms if isinstance(t, Expr) or not low <= t <= high):
-        goal = in_range(entry, low, high, ranges_of(problem), hardware_terms(problem.call.launch))
-        yield Clause(name, statement, Obligation(variables, problem.accessing, goal), point="row", coordinates=(str(entry),))
+    for entry in dict.fromkeys((*(t for t in begins if isinstance(t, Expr) or not low <= t <= high), *side.view.symbolic)):
+        proof = structure.index(problem, entry, low, high)
+
+        def obligation(entry: Term = entry) -> Obligation:
+            goal = in_range(entry, low, high, {} if whole else ranges_of(problem), hardware_terms(problem.call.launch))
+            return Obligation((*problem.symbols, *problem.thread_variables()), problem.accessing, goal)
+
+        yield Clause(name, statement, obligation, proof=proof)
 
 
 def in_range(term: Term, low: int, high: int, ranges: Mapping[str, tuple[int, int]], hardware: Mapping[str, Term] | None = None) -> Term:
@@ -107,40 +113,51 @@ def divisors(problem: Problem) -> Iterator[Clause]:
         yield Clause("index.range", statement, Obligation(variables, problem.active, goal), point="warp")
 
 
-def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: bool = False) -> Iterator[Clause]:
     """The linear offset of every accessed element fits index_dtype, in elements of the declared dtype, before the swizzle."""
     if not isinstance(side.spec, Memory):
         return
     low, high = INDEX_DTYPES[problem.call.index_dtype]
+    if structure.offsets(side, low, high) and not whole:
+        return
     linear = side.trace.locate(coordinates(problem, repeats)).linear
     more = max(0, side.trace.bits // side.tensor.bits - 1)
     name, statement = f"{side.spec.name}.index.range", f"no index of {side.name} leaves {problem.call.index_dtype} ({low} to {high})"
     ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
     lowest, highest = all_bounds(linear, ranges)[linear] if isinstance(linear, Expr) else (linear, linear)
-    if lowest >= low and highest + more <= high:
+    if lowest >= low and highest + more <= high and not whole:
         return
     goal = terms.conj(terms.le(low, linear), terms.le(terms.add(linear, more), high))
     premise = terms.conj(problem.accessing, within(side))
-    yield Clause(name, statement, element(problem, side, repeats, premise, goal), coordinates=("offset",))
+    yield Clause(name, statement, element(problem, side, repeats, premise, goal))
 
 
-def bounds(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
-    """Every slice stays inside its axis, and nothing lies below the base."""
+def bounds(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: bool = False) -> Iterator[Clause]:
+    """Every slice stays inside its axis, and nothing lies below the base. whole: also what intervals alone show."""
     name = f"{side.spec.name}.bounds"
     statement = f"every region of {side.name} stays inside the axes it is cut from"
+    if side.strided is not None and side.strided.ends()[0] >= 0:
+        yield Clause(
+            name, statement, lambda: bounds_obligation(problem, side, repeats), proof="domain" if side.view.symbolic else "structure"
+        )
+        return
     yield Clause(name, statement, NOTHING)
     variables = (*problem.symbols, *problem.thread_variables())
     for check in side.trace.slices:
         goal = inside(check)
-        where = (str(check.step), str(check.axis))
-        yield Clause(
-            name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal), point="row", coordinates=where
-        )
+        yield Clause(name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal))
     bit = side.trace.locate(coordinates(problem, repeats)).bit
     ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
     lowest = all_bounds(bit, ranges)[bit][0] if isinstance(bit, Expr) else bit
-    if lowest < 0:
-        yield Clause(name, statement, element(problem, side, repeats, problem.accessing, terms.le(0, bit)), coordinates=("base",))
+    if lowest < 0 or whole:
+        yield Clause(name, statement, element(problem, side, repeats, problem.accessing, terms.le(0, bit)))
+
+
+def bounds_obligation(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
+    """All that bounds asks, as one formula."""
+    bit = side.trace.locate(coordinates(problem, repeats)).bit
+    goal = terms.conj(*(inside(check) for check in side.trace.slices), terms.le(0, bit))
+    return element(problem, side, repeats, problem.accessing, goal)
 
 
 def addresses(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
@@ -148,36 +165,50 @@ def addresses(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterato
     spec = side.spec
     if not isinstance(spec, Memory):
         return
-    start = dict.fromkeys(spec.row, 0)
-    first = side.trace.locate(coordinates(problem, repeats, start)).bit
+    yield Clause(
+        f"{spec.name}.contiguous",
+        f"the words of a row of {side.name} are consecutive, {spec.bits // 8} bytes each",
+        lambda: contiguous(problem, side, repeats, spec),
+        proof=structure.contiguous(problem, side, spec),
+    )
+    values = base_residues(problem, side, spec.align_bytes)
+    yield Clause(
+        f"{spec.name}.aligned",
+        f"every row of {side.name} starts at a multiple of {spec.align_bytes} bytes",
+        lambda: aligned(problem, side, repeats, spec, values),
+        proof=structure.aligned(problem, side, spec, values),
+    )
+
+
+def first_bit(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory) -> Term:
+    """The first bit of a row."""
+    return side.trace.locate(coordinates(problem, repeats, dict.fromkeys(spec.row, 0))).bit
+
+
+def contiguous(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory) -> Obligation:
+    """Element k of a row is k elements behind the first."""
     index: Term = 0
     for axis in problem.contract.atom:
         if axis.name in spec.row:
             index = terms.add(terms.mul(index, axis.extent), var(axis.name))
     here = side.trace.locate(coordinates(problem, repeats)).bit
-    together = terms.eq(here, terms.add(first, terms.mul(spec.bits, index)))
-    yield Clause(
-        f"{spec.name}.contiguous",
-        f"the words of a row of {side.name} are consecutive, {spec.bits // 8} bytes each",
-        element(problem, side, repeats, problem.accessing, together),
-    )
-    modulus = spec.align_bytes
-    values = base_residues(problem, side, modulus)
+    together = terms.eq(here, terms.add(first_bit(problem, side, repeats, spec), terms.mul(spec.bits, index)))
+    return element(problem, side, repeats, problem.accessing, together)
+
+
+def aligned(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory, values: tuple[int, ...]) -> Obligation:
+    """Every row starts at a multiple of the alignment, at every base that align and base allow (`values`: residues in bytes)."""
     base: Term = values[0] if len(values) == 1 else var("@base")
     own = () if isinstance(base, int) else (Variable("@base", "base", None, None, values=values),)
-    aligned = terms.eq(terms.mod(terms.add(first, terms.mul(8, base)), 8 * modulus), 0)
-    yield Clause(
-        f"{spec.name}.aligned",
-        f"every row of {side.name} starts at a multiple of {modulus} bytes",
-        element(problem, side, repeats, problem.accessing, aligned, own, spec.row),
-    )
+    begin = terms.add(first_bit(problem, side, repeats, spec), terms.mul(8, base))
+    goal = terms.eq(terms.mod(begin, 8 * spec.align_bytes), 0)
+    return element(problem, side, repeats, problem.accessing, goal, own, spec.row)
 
 
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
     tensor = side.tensor
-    bits = terms.mul(terms.normal(span(side.trace.tensor.layout)), tensor.bits)
-    needed = terms.floordiv(terms.add(terms.maximum(0, bits), 7), 8)
+    needed = needed_bytes(side.trace.tensor.layout, tensor.bits)
     given = [
         other.tensor.size_bytes
         for other in problem.sides
@@ -185,6 +216,12 @@ def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
         and (other is side or (tensor.tensor is not None and other.tensor.tensor == tensor.tensor))
     ]
     return needed, min(given) if given else None
+
+
+@lru_cache(maxsize=4096)
+def needed_bytes(layout: Layout, bits: int) -> Term:
+    """The bytes that a layout of elements of `bits` spans."""
+    return terms.floordiv(terms.add(terms.maximum(0, terms.mul(terms.normal(span(layout)), bits)), 7), 8)
 
 
 def backing(problem: Problem, side: Side) -> Iterator[Clause]:

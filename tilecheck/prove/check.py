@@ -56,7 +56,9 @@ def _names_apart(call: Call, contract: Contract) -> None:
     taken = {axis.name for axis in contract.atom}
     for symbol in call.symbols:
         if symbol.name in taken:
-            raise InputError(f"the symbol {symbol.name} has the name of an atom axis of {contract.opcode}; give it another", path="$.symbols")
+            raise InputError(
+                f"the symbol {symbol.name} has the name of an atom axis of {contract.opcode}; give it another", path="$.symbols"
+            )
 
 
 def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
@@ -151,9 +153,7 @@ class _Checker:
         self.static(
             "opcode",
             "the spelling is one of the ISA and the architecture has it",
-            [Finding(f"{self.contract.opcode} needs {needs}, the call is for {arch}", expected=needs, actual=str(arch))]
-            if too_low
-            else [],
+            [Finding(f"{self.contract.opcode} needs {needs}, the call is for {arch}", expected=needs, actual=str(arch))] if too_low else [],
         )
         self.static(
             "space.explicit",
@@ -166,6 +166,8 @@ class _Checker:
         for side in problem.sides:
             if not base_residues(problem, side, 1):
                 return f"align and base of {side.name} contradict each other"
+        if problem.context.whole and problem.facts is True:
+            return None
         variables = (*problem.symbols, *problem.thread_variables())
         found = self.tiers.least(variables, terms.conjuncts(problem.active))
         if found is None:
@@ -215,7 +217,7 @@ class _Checker:
         right: dict[str, tuple[int, ...]] = {}
         repeats = operands.repeat_extents(problem)
         for side in problem.sides:
-            if side.trace.refusal is not None:
+            if side.form.refusal is not None:
                 continue
             findings = operands.shape_findings(problem, side, repeats)
             if findings:
@@ -258,7 +260,7 @@ class _Checker:
         right = True
         for clause in clauses:
             started = time.perf_counter()
-            outcome = clause.outcome if clause.outcome is not None else self.tiers.decide(clause.obligation)
+            outcome = clause.outcome if clause.outcome is not None else self.tiers.settle(clause)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
             self.add(result)
             right = right and result.status in {PROVED, VACUOUS}

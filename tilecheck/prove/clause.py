@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tilecheck.call import INDEX_DTYPES
@@ -30,22 +30,48 @@ class Finding:
         return Counterexample((), None, None, None, (), (), (), self.expected, self.actual, self.sentence)
 
 
-@dataclass(frozen=True, slots=True)
 class Clause:
     """One clause: its id, what it asks, and the obligation (or, where it was decided on the way, the outcome).
 
+    obligation: made when it is first asked for. proof: the tier (structure, domain, bits) that has proved it from the canonical form of the view.
     point: what a counterexample names: "row" (thread, repeat, atom), "warp" (the thread), "symbols", "none", or "coordinates" of a view
     (`coordinates` are its variables; `narrows`: how many new elements an old one has).
     """
 
-    id: str
-    statement: str
-    obligation: Obligation
-    point: str = "row"
-    source: str = ""
-    outcome: Outcome | None = None
-    coordinates: tuple[str, ...] = ()
-    narrows: int = 0
+    __slots__ = ("_obligation", "coordinates", "id", "narrows", "outcome", "point", "proof", "source", "statement")
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 (the documents' name)
+        statement: str,
+        obligation: Obligation | Callable[[], Obligation],
+        point: str = "row",
+        source: str = "",
+        outcome: Outcome | None = None,
+        coordinates: tuple[str, ...] = (),
+        narrows: int = 0,
+        proof: str | None = None,
+    ) -> None:
+        self.id = id
+        self.statement = statement
+        self._obligation = obligation
+        self.point = point
+        self.source = source
+        self.outcome = outcome
+        self.coordinates = coordinates
+        self.narrows = narrows
+        self.proof = proof
+
+    def asking(self, obligation: Obligation) -> Clause:
+        """The same clause with another obligation, unproved."""
+        return Clause(self.id, self.statement, obligation, self.point, self.source, self.outcome, self.coordinates, self.narrows)
+
+    @property
+    def obligation(self) -> Obligation:
+        """The clause as a formula."""
+        if not isinstance(self._obligation, Obligation):
+            self._obligation = self._obligation()
+        return self._obligation
 
 
 NOTHING = Obligation((), True, True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tilecheck.errors import DisagreementError
+from tilecheck.prove import structure
+from tilecheck.prove.clause import within
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, Side, atom_variables, fixed, repeat_terms, repeat_variables
@@ -16,12 +19,20 @@ if TYPE_CHECKING:
     from tilecheck.prove.tiers import Tiers
 
 
-def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers, within: Term) -> Outcome:
+def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Outcome:
     """For each thread: no two (repeat, atom) elements share a slot; the witness is the later one of the least pair.
 
-    within: the slices of the view are inside their axes; elements elsewhere do not count.
+    Elements of slices that leave their axes do not count.
     """
-    outcome, pair = _distinct(problem, side, repeats, tiers, within)
+    assert isinstance(side.spec, Register)
+    proved = structure.distinct(problem, side, side.spec) and tiers.proved("structure")
+    if proved and not tiers.audit:
+        return proved
+    outcome, pair = _distinct(problem, side, repeats, tiers, within(side))
+    if proved and outcome.holds is False:
+        raise DisagreementError(
+            f"internal error, please report: the structure proves the slots of {side.name} distinct; enumeration says {outcome.witness}"
+        )
     tiers.compared(outcome, pair)
     return outcome
 
@@ -29,16 +40,7 @@ def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tier
 def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers, within: Term) -> tuple[Outcome, Obligation]:
     import numpy as np
 
-    assert isinstance(side.spec, Register)
-    atom = tuple(var(axis.name) for axis in problem.contract.atom)
-    coordinates = (*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)
-    slot = side.trace.locate(coordinates).bit
-    lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
-    outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
-    inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
-    active = terms.conj(problem.active, side.defined, within)
-    if lane is not None:
-        slot, active = terms.substitute(slot, {"laneid": lane}), terms.substitute(active, {"laneid": lane})
+    outer, inner, active, slot, lane = _elements(problem, side, repeats, within)
     parts, rest = relevant(active, terms.eq(slot, 0))
     used = set(terms.variables(terms.conj(terms.eq(slot, 0), *parts)))
     pair = _pair(active, [*outer, *inner], inner, slot, lane)
@@ -63,6 +65,29 @@ def _distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
             index = np.unravel_index(row * count + found, grid.shape)
             return _refuted(grid, grid.at(tuple(int(i) for i in index)), [*outer, *inner], rest, tiers), pair
     return Outcome(holds=True, points=grid.points), pair
+
+
+def pair(problem: Problem, side: Side, repeats: tuple[int, ...], within: Term) -> Obligation:
+    """What `distinct` decides, as a formula."""
+    outer, inner, active, slot, lane = _elements(problem, side, repeats, within)
+    return _pair(active, [*outer, *inner], inner, slot, lane)
+
+
+def _elements(
+    problem: Problem, side: Side, repeats: tuple[int, ...], within: Term
+) -> tuple[list[Variable], list[Variable], Term, Term, Term | None]:
+    """(symbols and thread, repeat and atom, which elements count, the slot of one, the lane that holds it where the atom says)."""
+    assert isinstance(side.spec, Register)
+    atom = tuple(var(axis.name) for axis in problem.contract.atom)
+    coordinates = (*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)
+    slot = side.trace.locate(coordinates).bit
+    lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
+    outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
+    inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
+    active = terms.conj(problem.active, side.defined, within)
+    if lane is not None:
+        slot, active = terms.substitute(slot, {"laneid": lane}), terms.substitute(active, {"laneid": lane})
+    return outer, inner, active, slot, lane
 
 
 def _pair(active: Term, variables: list[Variable], inner: list[Variable], slot: Term, lane: Term | None) -> Obligation:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilecheck.call import Call, Scalar, Value
 from tilecheck.layout.trace import RetypeCheck
-from tilecheck.prove import active
+from tilecheck.prove import active, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side
@@ -91,14 +91,14 @@ def storage_findings(side: Side) -> list[Finding]:
     found: list[Finding] = []
     if side.tensor.space != space and not (space == "" and side.tensor.space in GENERIC):
         found.append(Finding(f"{side.name} is in {side.tensor.space} space, the instruction takes {space} there", space, side.tensor.space))
-    if side.trace.refusal is not None:
-        found.append(Finding(f"a dtype view of {side.name} is refused: {side.trace.refusal}", "whole elements", side.trace.refusal))
-    elif side.trace.bits != side.spec.bits:
+    if side.form.refusal is not None:
+        found.append(Finding(f"a dtype view of {side.name} is refused: {side.form.refusal}", "whole elements", side.form.refusal))
+    elif side.form.bits != side.spec.bits:
         found.append(
             Finding(
-                f"{side.name} has elements of {side.trace.bits} bits ({side.trace.dtype}), the instruction moves {side.spec.bits}-bit words",
+                f"{side.name} has elements of {side.form.bits} bits ({side.form.dtype}), the instruction moves {side.spec.bits}-bit words",
                 f"{side.spec.bits} bits",
-                f"{side.trace.bits} bits",
+                f"{side.form.bits} bits",
             )
         )
     return found
@@ -107,13 +107,13 @@ def storage_findings(side: Side) -> list[Finding]:
 def type_findings(side: Side) -> list[Finding]:
     """A container the contract does not take."""
     takes = side.spec.dtypes
-    if takes is None or side.trace.dtype in takes:
+    if takes is None or side.form.dtype in takes:
         return []
     return [
         Finding(
-            f"{side.name} has elements of type {side.trace.dtype}, the instruction takes {', '.join(takes)}",
+            f"{side.name} has elements of type {side.form.dtype}, the instruction takes {', '.join(takes)}",
             ", ".join(takes),
-            side.trace.dtype,
+            side.form.dtype,
         )
     ]
 
@@ -123,6 +123,9 @@ def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
     statement = storage_statement(side) + "; its dtype views split no element"
     name = f"{side.spec.name}.storage"
     yield Clause(name, statement, NOTHING)
+    if all(check.trivial for check in side.form.retypes):
+        return
+    proof = structure.method(side, through=any(check.widens for check in side.form.retypes)) if side.strided is not None else None
     for check in side.trace.retypes:
         if check.trivial:
             continue
@@ -130,7 +133,11 @@ def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
             yield Clause(name, statement, Obligation((*problem.symbols,), problem.facts, check.divisible), point="symbols")
         names = tuple(f"@c{k}" for k in range(len(check.shape)))
         narrows = 0 if check.widens else check.old_bits // check.new_bits
-        yield Clause(name, statement, _retype(problem, side, check), point="coordinates", coordinates=names, narrows=narrows)
+
+        def obligation(check: RetypeCheck = check) -> Obligation:
+            return _retype(problem, side, check)
+
+        yield Clause(name, statement, obligation, point="coordinates", coordinates=names, narrows=narrows, proof=proof)
 
 
 def _retype(problem: Problem, side: Side, check: RetypeCheck) -> Obligation:
@@ -171,7 +178,7 @@ def repeat_extents(problem: Problem) -> tuple[int, ...] | None:
     """The repeat axes of the first operand; None where its rank is too small or an extent is symbolic."""
     front, back = len(problem.groups), len(problem.contract.atom)
     for side in problem.sides:
-        shape = side.trace.shape
+        shape = side.shape
         if len(shape) >= front + back:
             middle = shape[front : len(shape) - back]
             return tuple(e for e in middle if isinstance(e, int)) if all(isinstance(e, int) for e in middle) else None
@@ -180,7 +187,7 @@ def repeat_extents(problem: Problem) -> tuple[int, ...] | None:
 
 def own_repeats(problem: Problem, side: Side) -> tuple[int, ...]:
     """The repeat axes of an operand of the right shape."""
-    shape = side.trace.shape
+    shape = side.shape
     return tuple(e for e in shape[len(problem.groups) : len(shape) - len(problem.contract.atom)] if isinstance(e, int))
 
 
@@ -193,7 +200,7 @@ def shape_statement(problem: Problem, side: Side) -> str:
 
 def shape_findings(problem: Problem, side: Side, repeats: tuple[int, ...] | None) -> list[Finding]:
     """A wrong rank, wrong static extents, or repeats other than those of the first operand."""
-    shape, atom = side.trace.shape, problem.contract.suffix
+    shape, atom = side.shape, problem.contract.suffix
     front, back = len(problem.groups), len(atom)
     text = str([e if isinstance(e, int) else str(e) for e in shape])
     group = [axis.extent for axis in problem.groups]
@@ -229,6 +236,6 @@ def extents(problem: Problem, side: Side) -> Iterator[Clause]:
     name, statement = f"{side.spec.name}.shape", shape_statement(problem, side)
     yield Clause(name, statement, NOTHING)
     variables = (*problem.symbols, *problem.thread_variables())
-    for axis, have in zip(problem.groups, side.trace.shape, strict=False):
+    for axis, have in zip(problem.groups, side.shape, strict=False):
         if isinstance(axis.extent, Expr):
             yield Clause(name, statement, Obligation(variables, problem.active, terms.eq(axis.extent, have)), point="symbols")

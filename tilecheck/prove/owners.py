@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilecheck.layout.axes import THREAD_AXES
+from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, within
 from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.problem import Problem, Side, symbolic
@@ -21,8 +22,9 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     name = side.spec.name
     if side.spec.write:
         statement = f"every element of {side.name} is in one place only (its replicas would not be written)"
-        alone = terms.conj(*(terms.disj(terms.le(extent, 1), terms.eq(stride, 0)) for _, extent, stride in side.trace.replicas))
-        variables, premise = (problem.symbols, problem.facts) if symbolic(side.tensor) else ((), True)
+        copies = side.trace.replicas if side.replicas else ()
+        alone = terms.conj(*(terms.disj(terms.le(extent, 1), terms.eq(stride, 0)) for _, extent, stride in copies))
+        variables, premise = (problem.symbols, problem.facts) if side.replicas and symbolic(side.tensor) else ((), True)
         yield Clause(f"{name}.replica", statement, Obligation(variables, premise, alone), point="symbols")
     if isinstance(side.spec, Register) and side.spec.write:
         from tilecheck.prove.distinct import distinct
@@ -31,19 +33,23 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
             f"{name}.distinct",
             f"the registers of {side.name} that one thread writes are distinct",
             NOTHING,
-            outcome=distinct(problem, side, repeats, tiers, within(side)),
+            outcome=distinct(problem, side, repeats, tiers),
         )
 
 
 def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
     register = side.spec if isinstance(side.spec, Register) else None
     lane = register.lane if register is not None else None
-    goal = owner_goal(problem, side, repeats)
     who = f"lane {lane} of the executing warp" if lane is not None else "the executing thread"
     statement = (
         f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
     )
-    return Clause(f"{side.spec.name}.owner", statement, element(problem, side, repeats, terms.conj(problem.active, within(side)), goal))
+
+    def obligation() -> Obligation:
+        return element(problem, side, repeats, terms.conj(problem.active, within(side)), owner_goal(problem, side, repeats))
+
+    proof = structure.memory_owner(side) if register is None else structure.owner(problem, side, register)
+    return Clause(f"{side.spec.name}.owner", statement, obligation, proof=proof)
 
 
 def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:

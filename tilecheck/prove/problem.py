@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import gcd
 
-from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol
 from tilecheck.layout.span import limits
-from tilecheck.layout.tile import base_tile
+from tilecheck.layout.strided import Strided, strided
+from tilecheck.layout.tile import Iter, base_tile
 from tilecheck.layout.trace import Trace, trace
 from tilecheck.layout.view import Tensor, View
+from tilecheck.prove.domain import environment
 from tilecheck.prove.obligation import Variable
-from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution, ground, group_axes, written
+from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution_of, ground, group_axes_of, hardware_terms, written
 from tilecheck.spec.contract import Contract, Operand
 from tilecheck.symbolic import terms
+from tilecheck.symbolic.domain import Env, known
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
 
@@ -23,71 +27,159 @@ def lcm(a: int, b: int) -> int:
     return a * b // gcd(a, b)
 
 
-@dataclass(frozen=True, slots=True)
 class Side:
     """One operand: the contract's, the call's view, and the view as a function over base variables.
 
-    label: the name in documents, with `#2` and so on for a repeated name. defined: every divisor and shift amount in its view is one;
-    where it does not hold, `index.range` fails and no other clause is owed.
+    label: the name in documents, with `#2` and so on for a repeated name.
     """
 
-    spec: Operand
-    view: View
-    trace: Trace
-    name: str
-    label: str
-    defined: Term
+    def __init__(self, spec: Operand, view: View, label: str, context: Context) -> None:
+        self.spec = spec
+        self.view = view
+        self.tensor = view.tensor
+        self.name = view.tensor.name
+        self.label = label
+        self.context = context
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The view as a function over base variables."""
+        if not self.view.symbolic:
+            return self.view.trace
+        grounded = self.view.map_terms(lambda t: ground(t, self.context.launch) if isinstance(t, Expr) else t)
+        return trace(grounded, self.context.ranges)
 
     @property
-    def tensor(self) -> Tensor:
-        """The tensor behind the view."""
-        return self.view.tensor
+    def replicas(self) -> tuple[Iter, ...]:
+        """The replica factors of the declared layout."""
+        return base_tile(self.tensor.layout).replica
+
+    @property
+    def form(self) -> Trace:
+        """The view as written: its shape, dtype and steps, where no term matters."""
+        return self.view.trace
+
+    @cached_property
+    def shape(self) -> tuple[Term, ...]:
+        """The shape after the last step."""
+        shape = self.view.trace.shape
+        return shape if all(isinstance(extent, int) for extent in shape) else self.trace.shape
+
+    @cached_property
+    def defined(self) -> Term:
+        """Every divisor and shift amount in the view is one; where it does not hold, `index.range` fails and no other clause is owed."""
+        return terms.conj(*(terms.has_value(written(term, self.context.launch)) for term in self.view.symbolic))
+
+    @cached_property
+    def strided(self) -> Strided | None:
+        """The canonical form of the view under facts and activity, where it has one."""
+        return strided(self.view.trace, lambda t: ground(t, self.context.launch), self.context.environment)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Context:
+    """What calls of one scope, launch, guard and facts share, whatever their operands.
+
+    symbols: as variables. ranges: the intervals of those with two bounds, and of the base variables.
+    """
+
+    run: Execution
+    groups: tuple[GroupAxis, ...]
+    symbols: tuple[Variable, ...]
+    index: tuple[int, int]
+
+    @property
+    def launch(self) -> Launch:
+        """The launch."""
+        return self.run.launch
+
+    @cached_property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """Intervals, ends included."""
+        return {v.name: (v.low, v.high) for v in self.symbols if v.low is not None and v.high is not None} | self.run.ranges
+
+    @cached_property
+    def environment(self) -> Env:
+        """What facts and activity say of each symbol and base variable on its own."""
+        low, high = self.index
+        base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
+        bounded = [
+            v
+            if v.low is not None and v.high is not None
+            else replace(v, low=low if v.low is None else v.low, high=high if v.high is None else v.high)
+            for v in self.symbols
+        ]
+        return environment((*bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
+
+    @cached_property
+    def coordinates(self) -> Env:
+        """The same, with every hardware coordinate by its own name."""
+        known_here = {name: known(term, self.environment) for name, term in hardware_terms(self.launch).items()}
+        return {**self.environment, **known_here}
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every thread of whole warps executes, whatever the symbols are, and some symbol values satisfy the facts."""
+        some = all(v.count is None or v.count > 0 for v in self.symbols)
+        return some and self.run.facts is True and self.run.activity is True
+
+
+@dataclass(frozen=True)
 class Problem:
     """Everything the clauses are built from."""
 
     call: Call
     contract: Contract
-    run: Execution
-    groups: tuple[GroupAxis, ...]
+    context: Context
     sides: tuple[Side, ...]
     symbols: tuple[Variable, ...]
-    facts: Term
+
+    @property
+    def run(self) -> Execution:
+        """Who executes."""
+        return self.context.run
+
+    @property
+    def groups(self) -> tuple[GroupAxis, ...]:
+        """The group axes."""
+        return self.context.groups
+
+    @cached_property
+    def facts(self) -> Term:
+        """What symbol values satisfy: facts of the call, and those that the operands imply."""
+        return terms.conj(self.run.facts, *(implied_facts(self.call, side.tensor) for side in self.sides if side.view.symbolic))
 
     @property
     def collective(self) -> bool:
         """Whether a whole warp executes one instruction."""
         return self.contract.collective == "warp"
 
-    @property
+    @cached_property
     def active(self) -> Term:
         """Facts, and the thread executes."""
         return terms.conj(self.facts, self.run.activity)
 
-    @property
+    @cached_property
     def accessing(self) -> Term:
         """Facts, the thread executes, and its predicate holds."""
         return terms.conj(self.active, self.run.pred)
 
     def thread_variables(self, *, lane: bool = True) -> tuple[Variable, ...]:
         """The elected lane (where the call uses it) and the thread."""
-        ranges = self.run.ranges
-        found: list[Variable] = []
-        if self.elects:
-            found.append(Variable(ELECTED, "elected", *ranges[ELECTED]))
-        found.append(Variable(CTA, "cta", *ranges[CTA]))
-        found.append(Variable("warpid", "warp", *ranges["warpid"]))
-        if lane:
-            found.append(Variable("laneid", "lane", *ranges["laneid"]))
-        return tuple(found)
+        return self.threads if lane else self.threads[:-1]
 
-    @property
+    @cached_property
+    def threads(self) -> tuple[Variable, ...]:
+        """The elected lane (where the call uses it), CTA, warp and lane."""
+        ranges = self.run.ranges
+        found = [Variable(ELECTED, "elected", *ranges[ELECTED])] if self.elects else []
+        return (*found, *(Variable(name, role, *ranges[name]) for name, role in ((CTA, "cta"), ("warpid", "warp"), ("laneid", "lane"))))
+
+    @cached_property
     def elects(self) -> bool:
         """Whether `elected` occurs anywhere."""
         call = self.call
-        written_terms = (call.guard, *call.assume, call.pred, *(term for side in self.sides for term in side.view.terms()))
+        written_terms = (call.guard, *call.assume, call.pred, *(term for side in self.sides for term in side.view.symbolic))
         return any(ELECTED in terms.variables(term) for term in written_terms)
 
     def group_coordinates(self) -> tuple[Term, ...]:
@@ -97,21 +189,32 @@ class Problem:
 
 def prepare(call: Call, contract: Contract) -> Problem:
     """The problem of a call whose operands are views, as many as the contract has."""
-    run = execution(call)
-    symbols = tuple(_symbol_variable(call, s.name, s.min, s.max, s.multiple_of) for s in call.symbols)
-    ranges = {v.name: (v.low, v.high) for v in symbols if v.low is not None and v.high is not None} | run.ranges
+    context = context_of(call.scope, call.launch, call.guard, call.assume, call.symbols, call.pred, contract.collective, call.index_dtype)
     sides: list[Side] = []
     for spec, operand in zip(contract.operands, call.operands, strict=True):
         assert isinstance(operand, View)
-        grounded = operand.map_terms(lambda t: ground(t, call.launch) if isinstance(t, Expr) else t)
         name = operand.tensor.name
         again = sum(side.name == name for side in sides)
-        own = dict.fromkeys(term for term in operand.terms() if isinstance(term, Expr))
-        defined = terms.conj(*(terms.has_value(written(term, call.launch)) for term in own))
-        sides.append(Side(spec, operand, trace(grounded, ranges), name, f"{name}#{again + 1}" if again else name, defined))
-    facts = terms.conj(run.facts, *(implied_facts(call, side.tensor) for side in sides))
-    groups = group_axes(call, contract.collective)
-    return Problem(call, contract, run, groups, tuple(sides), symbols, facts)
+        sides.append(Side(spec, operand, f"{name}#{again + 1}" if again else name, context))
+    return Problem(call, contract, context, tuple(sides), context.symbols)
+
+
+@lru_cache(maxsize=512)
+def context_of(
+    scope: str,
+    launch: Launch,
+    guard: Term,
+    assume: tuple[Term, ...],
+    symbols: tuple[Symbol, ...],
+    pred: Term,
+    collective: str,
+    index_dtype: str,
+) -> Context:
+    """What calls with these share."""
+    index = INDEX_DTYPES[index_dtype]
+    variables = tuple(_symbol_variable(s, index) for s in symbols)
+    run = execution_of(launch, guard, assume, symbols, pred)
+    return Context(run, group_axes_of(scope, run, collective), variables, index)
 
 
 def fixed(problem: Problem, values: Mapping[str, int]) -> Problem:
@@ -154,10 +257,10 @@ def tied(problem: Problem, suffixes: tuple[str, ...], levels: frozenset[str]) ->
     return terms.conj(*parts)
 
 
-def _symbol_variable(call: Call, name: str, low: int | None, high: int | None, step: int) -> Variable:
+def _symbol_variable(declared: Symbol, index: tuple[int, int]) -> Variable:
     """A declared symbol; without bounds it ranges over index_dtype, which is too much to enumerate: such an end stays None."""
-    first, _ = INDEX_DTYPES[call.index_dtype]
-    return Variable(name, "symbol", first if low is None and first == 0 else low, high, step)
+    low = index[0] if declared.min is None and index[0] == 0 else declared.min
+    return Variable(declared.name, "symbol", low, declared.max, declared.multiple_of)
 
 
 def symbolic(tensor: Tensor) -> bool:

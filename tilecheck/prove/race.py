@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
+from tilecheck.prove import structure
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables
@@ -59,16 +61,18 @@ def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...
     )
 
 
-def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
-    import numpy as np
+def apart(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
+    """That a memory destination has no race, as a formula."""
+    threads, rows, accessing, start, width = _stores(problem, side, repeats)
+    return _pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side)
 
+
+def _stores(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tuple[Variable, ...], tuple[Variable, ...], Term, Term, int]:
+    """(thread, atom axes that choose a row, whether a row is stored, its first bit, its bits)."""
     assert isinstance(side.spec, Memory)
     spec = side.spec
     atom: tuple[Term, ...] = tuple(0 if axis.name in spec.row else var(axis.name) for axis in problem.contract.atom)
     start = side.trace.locate((*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)).bit
-    width = spec.bits
-    for axis in problem.contract.atom:
-        width *= axis.extent if axis.name in spec.row else 1
     rows = atom_variables(problem.contract, without=spec.row)
     lane = spec.provider is None
     threads = problem.thread_variables(lane=lane)
@@ -76,6 +80,29 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     if spec.provider is not None:
         provided = {"laneid": terms.normal(spec.provider)}
         accessing, start = terms.substitute(accessing, provided), terms.substitute(start, provided)
+    return threads, rows, accessing, start, _row_bits(problem, spec)
+
+
+def _row_bits(problem: Problem, spec: Memory) -> int:
+    """The bits of a row, which one thread or warp stores at once."""
+    return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
+
+
+def _width(problem: Problem, spec: Memory) -> int:
+    """The bits of one row."""
+    return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
+
+
+def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
+    import numpy as np
+
+    assert isinstance(side.spec, Memory)
+    if structure.apart(problem, side, side.spec, _width(problem, side.spec)) and tiers.proved("structure") and not tiers.audit:
+        return None
+    assert isinstance(side.spec, Memory)
+    if structure.apart(problem, side, side.spec, _row_bits(problem, side.spec)) and tiers.proved("structure") and not tiers.audit:
+        return None
+    threads, rows, accessing, start, width = _stores(problem, side, repeats)
     own = (*threads, *repeat_variables(repeats), *rows)
     matters = terms.add(start, *(var(v.name) for v in own))
     parts, rest = relevant(accessing, terms.eq(matters, 0))
@@ -84,9 +111,7 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
         return None
     grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, tiers.limit)
     if isinstance(grid, str):
-        found = tiers.solved(
-            _pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side), grid
-        )
+        found = tiers.solved(apart(problem, side, repeats), grid)
         if found.holds is not False:
             return None
         return _race(fixed(problem, found.witness or {}), side, repeats, tiers)

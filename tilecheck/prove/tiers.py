@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tilecheck.errors import DisagreementError
-from tilecheck.prove import enumeration, polynomial
+from tilecheck.prove import domain, enumeration, polynomial
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
+if TYPE_CHECKING:
+    from tilecheck.prove.clause import Clause
+
 RLIMIT = 20_000_000
 """z3's own measure of work for one query, the same on every machine; about ten seconds."""
+
+
+_PROVED = {tier: Outcome(holds=True, reason=tier) for tier in ("structure", "domain", "bits")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,30 @@ class Tiers:
             for v in variables
         )
 
+    def proved(self, tier: str) -> Outcome | None:
+        """The outcome where the canonical form of a view has proved a clause; None where such proofs do not count."""
+        return _PROVED[tier]
+
+    def settle(self, clause: Clause) -> Outcome:
+        """The outcome of a clause: by its proof where it has one (compared with the other tiers in an audit), else of its obligation."""
+        outcome = self.proved(clause.proof) if clause.proof else None
+        if outcome is None:
+            return self.decide(clause.obligation)
+        if self.audit:
+            other = self.decide(clause.obligation)
+            if other.holds is False:
+                raise DisagreementError(
+                    f"internal error, please report: the tier {clause.proof} proves {clause.id}, {other.reason} refutes it at {other.witness}"
+                )
+        return outcome
+
     def decide(self, obligation: Obligation) -> Outcome:
         """The outcome of an obligation; a witness gives every variable its least failing value."""
+        if obligation.goal is True or obligation.premise is False:
+            return _PROVED["structure"]
+        if domain.proves(obligation):
+            self.compared(_PROVED["domain"], obligation)
+            return _PROVED["domain"]
         few = min(self.limit, enumeration.FEW_POINTS) if self.solver else self.limit
         outcome = enumeration.decide(obligation, few)
         if outcome.holds is not None:

@@ -76,8 +76,18 @@ def built_in_families() -> tuple[Family, ...]:
     return tuple(_family(module) for module in dict.fromkeys(BUILT_IN.values()))
 
 
+_hashes: dict[str, tuple[Contract, str]] = {}
+
+
 def contract_hash(contract: Contract) -> str:
     """The first 16 hex digits of the SHA-256 of the contract's JSON: what a verdict rests on."""
+    cached = _hashes.get(contract.opcode)
+    if cached is None or cached[0] is not contract:
+        cached = _hashes[contract.opcode] = (contract, _hashed(contract))
+    return cached[1]
+
+
+def _hashed(contract: Contract) -> str:
     text = json.dumps(data(contract), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

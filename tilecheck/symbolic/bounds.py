@@ -47,6 +47,15 @@ def _node(node: Expr, args: list[Interval], ranges: Mapping[str, Interval]) -> I
     if op == "table":
         values = entries(node)
         return min(values), max(values)
+    return _binary(op, args)
+
+
+def node_bounds(op: str, args: list[Interval]) -> Interval:
+    """The interval of a binary operation on values in two intervals, saturating at HUGE."""
+    return _clamp(_binary(op, args))
+
+
+def _binary(op: str, args: list[Interval]) -> Interval:
     (a0, a1), (b0, b1) = args
     if op == "-":
         return a0 - b1, a1 - b0

@@ -1,0 +1,242 @@
+"""The structure tier: clauses read off the canonical form of a view. Each function names the tier that proves the clause, or abstains (None).
+
+*structure*: factors and strides alone. *domain*: with intervals and congruences of symbolic starts. *bits*: through XORs, which move aligned blocks
+as wholes. What abstains here is decided from the traced view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from tilecheck.call import COORDINATES, Launch
+from tilecheck.layout.axes import STORAGE, THREAD_AXES
+from tilecheck.layout.strided import Axis, Factor, Strided, coalesced, injective
+from tilecheck.prove.problem import Problem, Side
+from tilecheck.scopes import hardware_terms
+from tilecheck.spec.contract import Memory, Register
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.domain import stays_inside
+from tilecheck.symbolic.terms import Term
+
+Linear = Mapping[str, int]
+"""A sum of variables times integers; the constant has the key ""."""
+
+
+def method(side: Side, *, through: bool = True) -> str:
+    """The tier that a proof from the canonical form belongs to. through: whether the swizzles have a say."""
+    form = side.strided
+    return "bits" if through and form is not None and form.fine else "domain" if side.view.symbolic else "structure"
+
+
+def index(problem: Problem, entry: Term, low: int, high: int) -> str | None:
+    """index.range of one written term."""
+    if isinstance(entry, int):
+        return None
+    return "domain" if stays_inside(entry, problem.context.coordinates, low, high, {}) else None
+
+
+def offsets(side: Side, low: int, high: int) -> bool:
+    """index.range of the offsets of all elements, in declared elements."""
+    form = side.strided
+    if form is None:
+        return False
+    first, last = form.ends()
+    declared = side.tensor.bits
+    return first // declared >= low and last // declared + max(0, form.bits // declared - 1) <= high
+
+
+def contiguous(problem: Problem, side: Side, spec: Memory) -> str | None:
+    """The row axes are one run of elements; a run that a swizzle block holds whole stays one."""
+    form, row = side.strided, _axes(problem, side, spec.row)
+    if form is None or row is None:
+        return None
+    run = coalesced(factor for axis in row for factor in axis)
+    if not run:
+        return method(side)
+    if len(run) > 1 or run[0][1:] != (STORAGE, form.bits):
+        return None
+    size = run[0][0] * form.bits
+    if form.fine and (form.fine % size or not _multiples(problem, spec, size, form)):
+        return None
+    return method(side)
+
+
+def aligned(problem: Problem, side: Side, spec: Memory, bases: Sequence[int]) -> str | None:
+    """The start and every stride between rows are multiples of the alignment; a swizzle that moves larger blocks changes nothing of that."""
+    form, modulus = side.strided, 8 * spec.align_bytes
+    if form is None or (form.fine and form.fine % modulus):
+        return None
+    offset = form.start.remainder(modulus)
+    if offset is None or not bases or any((offset + 8 * base) % modulus for base in bases):
+        return None
+    return method(side) if _strides(problem, spec, modulus, form) else None
+
+
+def _multiples(problem: Problem, spec: Memory, size: int, form: Strided) -> bool:
+    """Every row starts at a multiple of `size` bits."""
+    return form.start.divisible(size) and _strides(problem, spec, size, form)
+
+
+def _strides(problem: Problem, spec: Memory, size: int, form: Strided) -> bool:
+    """Every stride outside the rows is a multiple of `size` bits."""
+    outside = form.axes[: len(form.axes) - len(spec.row)]
+    return _trailing(problem, spec) and all(stride % size == 0 for axis in outside for _, name, stride in axis if name == STORAGE)
+
+
+def _trailing(problem: Problem, spec: Memory) -> bool:
+    """Whether the row axes are the last of the atom."""
+    atom = problem.contract.atom
+    return tuple(axis.name for axis in atom[len(atom) - len(spec.row) :]) == spec.row
+
+
+def _axes(problem: Problem, side: Side, names: Sequence[str]) -> list[Axis] | None:
+    """The factors of atom axes."""
+    form, atom = side.strided, problem.contract.atom
+    if form is None:
+        return None
+    first = len(form.axes) - len(atom)
+    return [form.axes[first + k] for k, axis in enumerate(atom) if axis.name in names]
+
+
+def memory_owner(side: Side) -> str | None:
+    """The copy of a memory operand: no thread axis is written, and none is needed."""
+    form = side.strided
+    if form is None or not form.storage_only or any(one.effective for one in side.replicas):
+        return None
+    return "structure"
+
+
+def owner(problem: Problem, side: Side, spec: Register) -> str | None:
+    """The thread axes that a register view writes, as sums of the executing thread's coordinates, are those coordinates."""
+    form = side.strided
+    if form is None or any(one.axis in THREAD_AXES and one.effective for one in side.replicas):
+        return None
+    front, back = len(problem.groups), len(form.axes) - len(problem.contract.atom)
+    sums: dict[str, dict[str, int]] = {name: {"": value} for name, value in form.other.items()}
+    places: list[tuple[Term, Axis]] = [(axis.coordinate, form.axes[k]) for k, axis in enumerate(problem.groups)]
+    places += [(0, axis) for axis in form.axes[front:back]]
+    places += [(terms.var(axis.name), form.axes[back + k]) for k, axis in enumerate(problem.contract.atom)]
+    for coordinate, factors in places:
+        written = coalesced(factor for factor in factors if factor[1] != STORAGE)
+        if not written:
+            continue
+        whole = len(coalesced(factors)) == 1
+        linear = _linear(coordinate)
+        if not whole or linear is None or coordinate == 0:
+            return None
+        _, name, stride = written[0]
+        found = sums.setdefault(name, {})
+        for variable, weight in linear.items():
+            found[variable] = found.get(variable, 0) + weight * stride
+    return _owned(problem, spec, sums)
+
+
+def _owned(problem: Problem, spec: Register, sums: dict[str, dict[str, int]]) -> str | None:
+    if problem.call.scope == "thread":
+        return None if sums else "structure"
+    here = executing(problem.call.launch, spec.lane)
+    for name, found in sums.items():
+        if {k: v for k, v in found.items() if v} != here.get(name):
+            return None
+    return "structure" if _covers(problem, set(sums)) else None
+
+
+@lru_cache(maxsize=512)
+def executing(launch: Launch, lane: Term | None) -> dict[str, Linear]:
+    """Each thread axis of the thread that executes an element, as a linear sum where it is one; lane: as the contract says, over the atom."""
+    found: dict[str, Linear] = {}
+    own = None if lane is None else terms.normal(lane)
+    for name, term in hardware_terms(launch).items():
+        linear = _linear(term if own is None else terms.substitute(term, {"laneid": own}))
+        if linear is not None:
+            found[name] = {variable: weight for variable, weight in linear.items() if weight}
+    return found
+
+
+COVERS = {
+    "laneid": ("laneid",),
+    "warpid": ("warpid",),
+    "wid_in_wg": ("wid_in_wg",),
+    "tid_in_wg": ("laneid", "wid_in_wg"),
+    "tx": ("laneid", "warpid"),
+    "cbx": ("cbx",),
+    "cby": ("cby",),
+    "cbz": ("cbz",),
+}
+"""What a written axis names of a thread."""
+
+
+def _covers(problem: Problem, written: set[str]) -> bool:
+    """Whether every coordinate inside the scope is named by a written axis, or has the value 0 only."""
+    launch, scope = problem.call.launch, problem.call.scope
+    named = {part for name in written for part in COVERS.get(name, ())}
+    lanes = "laneid" in named or (launch.threads == 1 and not problem.collective)
+    warps = scope == "warp" or launch.warps == 1 or "warpid" in named or (scope == "warpgroup" and "wid_in_wg" in named)
+    ctas = scope != "cluster" or all(extent == 1 or name in named for name, extent in launch.cluster_axes())
+    return lanes and warps and ctas
+
+
+def _linear(term: Term) -> dict[str, int] | None:
+    """A term as a sum of variables times integers."""
+    if isinstance(term, int):
+        return {"": term}
+    if term.op == "var":
+        return {str(term.args[0]): 1}
+    if term.op == "*":
+        a, b = terms.children(term)
+        factor, inner = (a, b) if isinstance(a, int) else (b, a)
+        found = _linear(inner)
+        return None if not isinstance(factor, int) or found is None else {name: weight * factor for name, weight in found.items()}
+    if term.op != "+":
+        return None
+    total: dict[str, int] = {}
+    for arg in terms.children(term):
+        found = _linear(arg)
+        if found is None:
+            return None
+        for name, weight in found.items():
+            total[name] = total.get(name, 0) + weight
+    return total
+
+
+def distinct(problem: Problem, side: Side, spec: Register) -> bool:
+    """The slots of one thread are the values of an injective sum of digits: repeats, and the atom axes that the lane does not fix."""
+    form = side.strided
+    if form is None:
+        return False
+    front, back = len(problem.groups), len(form.axes) - len(problem.contract.atom)
+    free: list[Factor] = [factor for axis in form.axes[front:back] for factor in axis]
+    fixed: list[tuple[int, int]] = []
+    lane = {} if spec.lane is None else _linear(terms.normal(spec.lane))
+    if lane is None:
+        return False
+    for k, axis in enumerate(problem.contract.atom):
+        if axis.name in lane:
+            fixed.append((axis.extent, lane[axis.name]))
+        else:
+            free.extend(form.axes[back + k])
+    return injective(fixed, 1) and injective(((extent, stride if name == STORAGE else 0) for extent, name, stride in free), form.bits)
+
+
+def apart(problem: Problem, side: Side, spec: Memory, width: int) -> bool:
+    """No two accesses of `width` bits overlap: all executing threads are indices of the view, and its rows are different places."""
+    form = side.strided
+    if form is None or not form.storage_only:
+        return False
+    varying = any(s.varies not in {"grid", "cluster"} for s in problem.call.symbols) or any(
+        terms.variables(term) & COORDINATES for term in side.view.symbolic
+    )
+    if not _one_instance(problem, side) or varying or (form.fine and (form.fine % width or not _multiples(problem, spec, width, form))):
+        return False
+    outside = form.axes[: len(form.axes) - len(spec.row)]
+    return _trailing(problem, spec) and injective(((extent, stride) for axis in outside for extent, _, stride in axis), width)
+
+
+def _one_instance(problem: Problem, side: Side) -> bool:
+    """Whether the launch is one instance of the scope, so that group coordinates tell all executing threads apart."""
+    launch, scope = problem.call.launch, problem.call.scope
+    if scope == "cluster":
+        return launch.ctas == 1 or side.tensor.space == "global"
+    most = {"thread": launch.threads, "warp": launch.warps, "warpgroup": -(-launch.warps // 4), "cta": 1}[scope]
+    return launch.ctas * most == 1
