@@ -112,7 +112,7 @@ def _call(outcome: Outcome, *, strict: bool, alone: bool) -> str:
         parts.append('<p class="note">Hazards are errors under --strict.</p>')
     parts += [f'<p class="note"><b>Hazard {safe(one.id)}</b> {safe(one.sentence)}</p>' for one in verdict.hazards]
     parts += [f'<p class="note"><b>Holds if</b> {safe(one)}</p>' for one in verdict.conditions]
-    parts += [f'<p class="note"><b>Premise</b> {safe(one)}</p>' for one in verdict.premises]
+    parts += [f'<p class="note"><b>Premise</b> {safe(one.text)}</p>' for one in verdict.premises]
     failing = frozenset(clause.id for clause in verdict.failing)
     shown = [clause for clause in ordered(outcome) if clause.status == "refuted" or clause.status == verdict.status != "proved"]
     parts += [_clause(clause, outcome, contract, failing) for clause in shown]

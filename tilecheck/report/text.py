@@ -132,7 +132,7 @@ def _notes(verdict: Verdict) -> list[RenderableType]:
     for condition in verdict.conditions:
         grid.add_row("", "holds if", plain(condition))
     for premise in verdict.premises:
-        grid.add_row("", "premise", plain(premise))
+        grid.add_row("", "premise", plain(premise.text))
     return [grid] if grid.row_count else []
 
 
