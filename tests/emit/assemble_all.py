@@ -1,4 +1,4 @@
-"""Assembles every legal spelling with an explicit space for the lowest architecture that has it: about 60000, two minutes.
+"""Assembles every legal spelling with an explicit space for each family's lowest architecture that has it: about 60000, two minutes.
 
 Run from the repository root: `python -m tests.emit.assemble_all`. Assemblers run in child processes, which a crash ends, not this one.
 """
@@ -11,6 +11,7 @@ from multiprocessing import Pool
 
 from tilecheck.emit import assemble
 from tilecheck.emit.kernel import version
+from tilecheck.report.explain import register_count
 from tilecheck.spec import Contract, Register, built_in_families
 
 CLASSES = {8: "h", 16: "h", 32: "r", 64: "d", 128: "q"}
@@ -31,7 +32,7 @@ def instruction(contract: Contract) -> str:
     for operand in contract.operands:
         fields[operand.name] = "%ptr"
         if isinstance(operand, Register):
-            count = contract.atom[0].extent
+            count = register_count(contract, operand)
             text = ", ".join(f"%{CLASSES[operand.bits]}{k}" for k in range(count))
             fields[operand.name] = text if "{{{" in contract.issue or count == 1 else "{" + text + "}"
     return contract.issue.format(**fields)
@@ -53,8 +54,8 @@ def main() -> int:
     for entry in (entry for family in built_in_families() for entry in family.entries):
         for qualifiers in entry.grammar.legal():
             contract = entry.contract(qualifiers)
-            if contract.space_written:
-                by[contract.arch, version(contract.arch, contract.opcode)].append(instruction(contract))
+            for arch in contract.floors if contract.space_written else ():
+                by[arch, version(arch, contract.opcode)].append(instruction(contract))
     jobs = [(target, lines[at : at + CHUNK]) for target, lines in by.items() for at in range(0, len(lines), CHUNK)]
     with Pool() as pool:
         bad = [one for found in pool.imap_unordered(refused, jobs) for one in found]

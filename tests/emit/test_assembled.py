@@ -26,6 +26,13 @@ except NoAssemblerError:
 pytestmark = pytest.mark.skipif(MISSING, reason="no assembler is installed (extra `assemble`)")
 
 
+def fragment(shape: tuple[int, ...]) -> str:
+    """The registers of matrices: four lanes a row, eight rows a register."""
+    *matrices, rows, words = shape
+    groups, count = rows // 8, matrices[0] if matrices else 1
+    return f"S[({count},{groups},8,{words}):({groups},1,4@laneid,1@laneid)]"
+
+
 def call_of(opcode: str):
     """A call of the plainest operands that an opcode takes."""
     contract = find_contract(opcode)
@@ -35,8 +42,7 @@ def call_of(opcode: str):
     for operand in contract.operands:
         dtype = f"bits{operand.bits}"
         if isinstance(operand, Register):
-            layout = f"S[({shape[0]},8,4):(1,4@laneid,1@laneid)]" if contract.collective == "warp" else None
-            operands.append(Tensor("R", shape, dtype, "register", layout=layout))
+            operands.append(Tensor(operand.name, shape, dtype, "register", layout=fragment(shape) if contract.collective == "warp" else None))
         else:
             operands.append(Tensor("A", shape, dtype, operand.space, align=operand.align_bytes))
     policy = {"cache_policy": 1 << 60} if any(p.name == "cache_policy" for p in contract.parameters) else {}
@@ -120,12 +126,24 @@ def test_random_legal_spellings_assemble(mnemonic):
     assert [log for log in map(assembled, spellings(mnemonic, seed=11, count=120)) if log] == []
 
 
-@pytest.mark.parametrize("mnemonic", ["ldmatrix", "stmatrix"])
-def test_every_matrix_form_assembles(mnemonic):
+@pytest.mark.parametrize(("mnemonic", "count"), [("ldmatrix", 36), ("stmatrix", 18), ("movmatrix", 1)])
+def test_every_matrix_form_assembles(mnemonic, count):
     grammar = find_entry(mnemonic).grammar
-    opcodes = [grammar.spell(q) for q in grammar.legal() if q["space"]]
-    assert len(opcodes) == 12
+    opcodes = [grammar.spell(q) for q in grammar.legal() if q.get("space", "none")]
+    assert len(opcodes) == count
     assert [log for log in map(assembled, opcodes) if log] == []
+
+
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_103a", "sm_110a", "sm_120a", "sm_121f"])
+def test_the_byte_forms_assemble_for_every_family_that_has_them(arch):
+    for opcode in (
+        "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8",
+        "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b4x16_p64",
+        "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8",
+    ):
+        kernel = emit_kernel_unchecked(call_of(opcode), arch)
+        assert assemble(kernel.ptx, arch).ok, opcode
+        assert not assemble(kernel.ptx.replace(arch, "sm_100"), "sm_100").ok, opcode
 
 
 def test_reconstructed_forms_assemble_for_sm_90():

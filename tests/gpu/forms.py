@@ -1,4 +1,4 @@
-"""The calls that a GPU reconstructs: one document for every form of ld, st, ldmatrix and stmatrix that sm_90 has.
+"""The calls that a GPU reconstructs: one document for every form of ld, st, ldmatrix, stmatrix and movmatrix that sm_90 has.
 
 Addresses start at symbols, registers are separated or permuted, and no two threads store to one byte unless the form is about that.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tests.gpu.documents import DTYPES, POLICIES, TYPED, WIDTHS, Form, Json, bank, document, ordered, register, starts, warp_memory
-from tests.gpu.matrix_forms import matrix_forms
+from tests.gpu.matrix_forms import byte_forms, matrix_forms
 
-__all__ = ["Form", "all_forms", "wide_forms"]
+__all__ = ["Form", "all_forms", "later_forms", "wide_forms"]
 
 
 def plain(opcode: str, vec: int, bits: int, *, dtype: str = "", permuted: bool = False, name: str = "", **parameters: object) -> Form:
@@ -436,6 +436,11 @@ def memory_forms() -> Iterator[Form]:
     yield from memory_scopes()
     yield from memory_guards()
     yield from memory_examples()
+
+
+def later_forms() -> list[Form]:
+    """The forms that sm_90 does not have."""
+    return [*wide_forms(), *byte_forms()]
 
 
 def all_forms() -> list[Form]:

@@ -1,4 +1,6 @@
-"""Every ldmatrix and stmatrix form that sm_90 has: dense, scattered and swizzled rows, separated slots, all scopes, symbol starts, pred."""
+"""Every ldmatrix, stmatrix and movmatrix form that sm_90 has (dense, scattered and swizzled rows, separated slots, all scopes, symbol starts, pred),
+and the forms of 8-bit elements, which it has not.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ def matrix_bank(num: int, *, warps: str = "", separated: int = 1, repeat: int = 
 
 
 def matrix_forms() -> Iterator[Form]:
-    """All ldmatrix and stmatrix forms: dense, scattered and swizzled rows, separated slots, every scope, symbol starts, pred."""
+    """All ldmatrix and stmatrix forms of sm_90, and movmatrix: dense, scattered and swizzled rows, separated slots, every scope, symbol starts, pred."""
     for mnemonic in ("ldmatrix", "stmatrix"):
         for num in (1, 2, 4):
             for trans in ("", ".trans"):
@@ -40,6 +42,87 @@ def matrix_forms() -> Iterator[Form]:
     registers = register([2, 2, 8, 4], "S[(2,2,8,4):(8,2,4@laneid,1@laneid)]", "uint32", size_bytes=48)
     op = "ldmatrix.sync.aligned.m8n8.x2.shared.b16"
     yield _matrix("SPEC: ldmatrix of interleaved rows into separated registers", op, registers, interleaved, "warp")
+    yield from movmatrix_forms()
+
+
+MOVMATRIX = "movmatrix.sync.aligned.m8n8.trans.b16"
+
+
+def fragment(name: str, slots: str, group: str = "", **rest: object) -> Json:
+    """Registers of 8x8 matrices: `slots` is `extent:stride` of the repeats, `group` of the group axes, both separated by spaces."""
+    factors = [part.split(":") for part in (*group.split(), *slots.split())]
+    shape = [*(int(extent) for extent, _ in factors), 8, 4]
+    strides = [*(stride for _, stride in factors), "4@laneid", "1@laneid"]
+    return {
+        **register(shape, f"S[({','.join(map(str, shape))}):({','.join(strides)})]{rest.pop('tail', '')}", "uint32", **rest),
+        "name": name,
+    }
+
+
+def movmatrix_forms() -> Iterator[Form]:
+    """One matrix; repeats in separated and descending slots; a replicated source; every scope; guard and pred; in place."""
+
+    def transposed(what: str, target: Json, source: Json, scope: str = "warp", **rest: object) -> Form:
+        values: Mapping[str, int | list[int]] = rest.pop("values", {})  # type: ignore[assignment]
+        name = f"{MOVMATRIX}, {what}"
+        return Form("matrix", name, document(name, MOVMATRIX, [target, source], scope, **rest), values)
+
+    yield transposed("one matrix", fragment("R", ""), fragment("F", ""))
+    yield transposed("separated slots", fragment("R", "3:3", tail=" + 2"), fragment("F", "3:-2", tail=" + 5"))
+    yield transposed("a replicated source", fragment("R", ""), fragment("F", "", tail=" + R[2:3]"))
+    for scope, group, block in (("warpgroup", "4:1@wid_in_wg", 128), ("cta", "3:1@warpid", 96)):
+        yield transposed(f"{scope} scope", fragment("R", "2:1", group), fragment("F", "2:4", group), scope, launch={"block": [block]})
+    group = "2:1@cbx 2:1@warpid"
+    yield transposed(
+        "cluster scope", fragment("R", "2:2", group), fragment("F", "2:1", group), "cluster", launch={"block": [64], "cluster": [2]}
+    )
+    yield transposed("guard warpid == 2", fragment("R", "2:1"), fragment("F", "2:2"), launch={"block": [128]}, guard="warpid == 2")
+    for pred, value in (("n > 8", 16), ("n <= 8", 16), ("warpid == 1", 0)):
+        yield transposed(
+            f"pred {pred}",
+            fragment("R", "2:1", "2:1@warpid"),
+            fragment("F", "2:3", "2:1@warpid"),
+            "cta",
+            values={"n": value},
+            launch={"block": [64]},
+            symbols=[{"name": "n", "min": 0, "max": 16}],
+            parameters={"pred": pred, "preserve_dst": True},
+        )
+    yield transposed("in place", fragment("R", "3:2", tensor="X"), fragment("F", "3:2", tensor="X"))
+    yield transposed(
+        "each repeat reads what the one before wrote", fragment("R", "3:1", tail=" + 1", tensor="X"), fragment("F", "3:1", tensor="X")
+    )
+
+
+def byte_forms() -> Iterator[Form]:
+    """Every form of 8-bit elements: the rows of a tile of bytes, 48 bytes apart, and registers in descending slots."""
+    shapes = (
+        ("ldmatrix", "m16n16", 16, (1, 2), ".trans", ("b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64")),
+        ("ldmatrix", "m8n16", 8, (1, 2, 4), "", ("b8x16.b6x16_p32", "b8x16.b4x16_p64")),
+        ("stmatrix", "m16n8", 8, (1, 2, 4), ".trans", ("b8",)),
+    )
+    for mnemonic, shape, rows, numbers, trans, types in shapes:
+        for num in numbers:
+            for kind in types:
+                op = f"{mnemonic}.sync.aligned.{shape}.x{num}{trans}.shared.{kind}"
+                count = rows // 8 * num
+                registers = register(
+                    [num, rows, 4], f"S[({num},{rows // 8},8,4):({-rows // 8},-1,4@laneid,1@laneid)] + {count - 1}", "uint32"
+                )
+                memory: Json = {
+                    "name": "A",
+                    "space": "shared",
+                    "dtype": "uint8",
+                    "shape": [num * rows, 48],
+                    "align": 16,
+                    "view": [
+                        {"op": "slice", "begin": [0, "n"], "extent": [num * rows, 16]},
+                        {"op": "view", "dtype": "uint32"},
+                        {"op": "rearrange", "pattern": "(k r) w -> k r w", "sizes": {"k": num}},
+                    ],
+                }
+                symbols = [{"name": "n", "min": 0, "max": 32, "multiple_of": 16}]
+                yield _matrix(op, op, registers, memory, "warp", values={"n": 16}, symbols=symbols)
 
 
 def _matrix(name: str, op: str, registers: Json, memory: Json, scope: str, **rest: object) -> Form:

@@ -17,6 +17,7 @@ from tilecheck.symbolic import parse
 from tilecheck.symbolic.terms import Term
 
 LDX4, STX4 = "ldmatrix.sync.aligned.m8n8.x4.shared.b16, dense", "stmatrix.sync.aligned.m8n8.x4.shared.b16, dense"
+MOVE = "movmatrix.sync.aligned.m8n8.trans.b16, separated slots"
 LDT, STT = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16, dense", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16, dense"
 Data = dict[str, object]
 
@@ -109,6 +110,9 @@ def mutants() -> list[Mutant]:
             "halves of a transposed word exchanged",
             source("matrix", ["+", ["*", 2, "word"], _minus(1, "half")], *TRANSPOSED[2:]),
         ),
+        Mutant("owner", MOVE, "lane 8*word + row", owner("src", ["+", ["*", 8, "word"], "row"])),
+        Mutant("transposition", MOVE, "no transposition", source("row", "word", "half")),
+        Mutant("word order", MOVE, "halves of a word exchanged", source(["+", ["*", 2, "word"], _minus(1, "half")], *TRANSPOSED[2:])),
         Mutant("word order", ld, "words descending", source(_minus(3, "word"))),
         Mutant("word order", st, "words exchanged in pairs", source(["^", "word", 1])),
         Mutant("word order", ld2, "words exchanged", source(_minus(1, "word"))),
