@@ -26,6 +26,11 @@ TOLD = {
     ),
     "A17": ("element A[2147483648]", ("the index 2147483648", "<= 2147483647 (int32)"), "say index_dtype int64"),
     "B02": ("element (1, 0) of SM", ("byte 130", "byte 128 or 132", "SM[1, 0]", "different 4-byte words"), "72 instead of 65 float16"),
+    "B06": (
+        "at fault: trans",
+        ("m16n16 needs .trans", "nearest legal: ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8"),
+        "`tilecheck explain ldmatrix.sync.aligned.m16n16.x2.shared.b8` says what is wrong",
+    ),
     "B13": ("atom axis word", ("extent 2", "the opcode moves 4"), "a region of shape [3, 4]"),
     "B15": ("element A[0, 64]", ("warp 1", "begin 64*warpid = 64", "end <= 64 on axis 1", "the last index is 63"), "with 64*warpid <= 63"),
 }

@@ -220,3 +220,54 @@ def test_the_evaluator_imports_nothing_of_the_prover():
             for module in modules:
                 assert not module.startswith("tilecheck") or module.startswith(("tilecheck.evaluate", "tilecheck.errors")), (path, module)
                 assert module.split(".")[0] not in {"numpy", "sympy", "z3", "einops"}, (path, module)
+
+
+def packed(kind: str):
+    """One 8x16 matrix of packed elements: rows of 16 bytes, one register a lane."""
+    registers = tensor("R", "register", "uint32", [1, 8, 4], "S[(1,8,4):(1,4@laneid,1@laneid)]")
+    memory = tensor("A", "shared", "uint32", [1, 8, 4], "S[(1,8,4):(32,4,1)]", align=16)
+    return call(f"ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.{kind}", registers, memory, scope="warp")
+
+
+def test_six_bit_elements_are_cut_where_bytes_end_and_cleared_above():
+    sources = {row[3]: row[5] for row in model(packed("b6x16_p32")).predict({}).registers}
+    top = [None, "zero", 6, 2]
+    first = [["A", 0, 0, 6], top, ["A", 0, 6, 2], ["A", 1, 0, 4], top, ["A", 1, 4, 4], ["A", 2, 0, 2], top, ["A", 2, 2, 6], top]
+    assert sources[0] == first
+    assert sources[1] == [[source[0], source[1] + 3, *source[2:]] if source[0] else source for source in first]
+    assert sources[31][-2] == ["A", 7 * 16 + 11, 2, 6]
+
+
+def test_four_bit_elements_stand_in_the_low_half_of_their_bytes():
+    sources = {row[3]: row[5] for row in model(packed("b4x16_p64")).predict({}).registers}
+    top = [None, "zero", 4, 4]
+    assert sources[0] == [["A", 0, 0, 4], top, ["A", 0, 4, 4], top, ["A", 1, 0, 4], top, ["A", 1, 4, 4], top]
+    assert sources[31][-2] == ["A", 7 * 16 + 7, 4, 4]
+
+
+def moved(target: str = "", source: str = "", repeats: int = 1, **more: object):
+    shape = [repeats, 8, 4]
+    layouts = [f"S[({repeats},8,4):(1,4@laneid,1@laneid)]{tail}" for tail in (target, source)]
+    operands = [tensor(name, "register", "uint32", shape, layout, **more) for name, layout in zip("RF", layouts, strict=True)]
+    return call("movmatrix.sync.aligned.m8n8.trans.b16", *operands, scope="warp")
+
+
+def test_movmatrix_takes_halves_from_the_lanes_of_a_column():
+    rows = {row[3]: row[5] for row in model(moved()).predict({}).registers}
+    for lane in range(32):
+        row, column = 2 * (lane % 4), lane // 4
+        origins = [[0, 0, 4 * (row + half) + column // 2, 0, 2 * (column % 2) + byte] for half in range(2) for byte in range(2)]
+        assert rows[lane] == [["F", origin] for origin in origins]
+
+
+def test_a_matrix_that_is_transposed_twice_is_where_it_was():
+    image = model(moved(" + 1", "", 2, tensor="X"))
+    assert image.check().hazards == {"alias"}
+    rows = {(row[3], row[4]): row[5] for row in image.predict({}).registers}
+    assert all(rows[lane, 2] == [["F", [0, 0, lane, 0, byte]] for byte in range(4)] for lane in range(32))
+    assert rows[1, 1][0] == ["F", [0, 0, 8, 0, 0]]
+
+
+def test_one_repeat_reads_every_register_before_it_writes_one():
+    alone, together = (model(moved(**more)).predict({}).registers for more in ({}, {"tensor": "X"}))
+    assert alone == together
