@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import Any
 
 from tilecheck.report.explain import issue_text
@@ -15,10 +16,22 @@ from tilecheck.symbolic.terms import Term, evaluate
 EXAMPLES = {
     "ld": ("ld.global.v4.b32",),
     "st": ("st.global.v2.b64",),
-    "ldmatrix": ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
-    "stmatrix": ("stmatrix.sync.aligned.m8n8.x4.shared.b16", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"),
+    "ldmatrix": (
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+        "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
+        "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32",
+        "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64",
+    ),
+    "stmatrix": (
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+        "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",
+    ),
 }
 """Spellings that a page shows in full; the first legal one of a mnemonic that is not here."""
+FEW = 200
+"""A mnemonic with no more legal spellings than this is shown with all of them."""
 WHO = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
 KINDS = {"predicate": "a condition", "flag": "true or false", "u64": "an unsigned 64-bit value"}
 
@@ -86,9 +99,13 @@ def legal(entry: Entry, qualifiers: Mapping[str, str]) -> bool:
 
 
 def forms(entry: Entry) -> Iterator[Contract]:
-    """Every legal form that differs from others in more than its cache behaviour, order or space: around the first example."""
+    """Every legal form that differs from others in more than its cache behaviour, order or space: where there are many, around the first example."""
     grammar = entry.grammar
     base = dict(spellings(entry)[0].qualifiers)
+    few = list(islice(grammar.legal(), FEW + 1))
+    if len(few) <= FEW:
+        yield from (entry.contract(qualifiers) for qualifiers in few if qualifiers.get("space") == base.get("space"))
+        return
 
     def read(qualifiers: Mapping[str, str]) -> Contract | None:
         return entry.contract(qualifiers) if legal(entry, qualifiers) else None
@@ -174,27 +191,48 @@ def maps(contract: Contract) -> Iterator[str]:
 
 
 def image_table(contract: Contract) -> str:
-    """For contracts that move parts of elements: which lane, and which half of its register, holds each shared value of matrix 0."""
-    move = contract.move
+    """For contracts that move parts of elements between rows and registers: where each value of the rows of matrix 0 is held."""
     register = next((o for o in contract.operands if isinstance(o, Register) and o.lane is not None), None)
-    if register is None or len(contract.atom) != 3 or len(move.parts) != 1:
+    if register is None or len(contract.atom) != 3 or not contract.move.parts or not any(isinstance(o, Memory) for o in contract.operands):
         return ""
-    lane, part = register.lane, move.parts[0]
-    assert lane is not None
-    _, down, across = contract.atom
-    cells: dict[tuple[int, int], str] = {}
-    for row, word, half in product(range(down.extent), range(across.extent), range(part.extent)):
-        at = {contract.atom[0].name: 0, down.name: row, across.name: word, part.name: half}
-        source = [evaluate(term, at) for term in move.source]
-        memory, held = ((source[1], source[2] * part.extent + source[3]), (row, word, half))
-        if register.name == move.src:
-            memory, held = (row, word * part.extent + half), (source[1], source[2], source[3])
-        owner = evaluate(lane, {contract.atom[0].name: 0, down.name: held[0], across.name: held[1]})
-        cells[memory] = f"{owner}{'lh'[held[2]] if part.extent == 2 else f'.{held[2]}'}"
-    columns = range(across.extent * part.extent)
-    head = ("row \\ column", *map(str, columns))
-    rows = [(f"**{i}**", *(cells.get((i, j), "?") for j in columns)) for i in range(down.extent)]
-    return f"Lane that holds the shared b16 value at (row, column) of a matrix; `l` is the low half of its register, `h` the high half:\n\n{table(head, rows)}\n"
+    held = value_places(contract, register)
+    rows, columns = (1 + max(place[k] for place in held) for k in range(2))
+    lines = [(f"**{i}**", *(held.get((i, j), "?") for j in range(columns))) for i in range(rows)]
+    halves = prod(part.extent for part in contract.move.parts) == 2
+    says = "`l` is the low half of its register, `h` the high half" if halves else "`3:1.2` is lane 3, register 1, byte 2"
+    title = f"Where the shared value at (row, column) of a matrix is held; {says}:"
+    head = ("row \\ column", *map(str, range(columns)))
+    return f"{title}\n\n{table(head, lines)}\n"
+
+
+def value_places(contract: Contract, register: Register) -> dict[tuple[int, int], str]:
+    """(row, column) of the shared values of matrix 0 -> lane, register and part; a value is what lands in one part, or fills one with zeros."""
+    move, names = contract.move, [axis.name for axis in (*contract.atom, *contract.move.parts)]
+    unit = register.bits // prod(part.extent for part in move.parts)
+    last, lanes = move.parts[-1], register.lane
+    assert lanes is not None
+    filled = [k for k in range(last.extent) if move.zero is False or not evaluate(move.zero, {last.name: k})]
+    width = unit if move.zero is False else unit * len(filled)
+    found: dict[tuple[int, int], str] = {}
+    for values in product(range(1), *(range(axis.extent) for axis in (*contract.atom[1:], *move.parts))):
+        at = dict(zip(names, values, strict=True))
+        if move.zero is not False and at[last.name] != filled[0]:
+            continue
+        source = dict(zip(names, (evaluate(term, at) for term in move.source), strict=True))
+        shared, own = (source, at) if register.name == move.dst else (at, source)
+        bit = unit * part_number(contract, shared) + register.bits * shared[names[2]]
+        where = unit * part_number(contract, own) // (16 if unit == 16 else 8)
+        lane, number = evaluate(lanes, own), evaluate(register.register, own)
+        found[shared[names[1]], bit // width] = f"{lane}{'lh'[where]}" if unit == 16 else f"{lane}:{number}.{where}"
+    return found
+
+
+def part_number(contract: Contract, at: Mapping[str, int]) -> int:
+    """The number of a part in its element, the last part axis fastest."""
+    number = 0
+    for part in contract.move.parts:
+        number = number * part.extent + at[part.name]
+    return number
 
 
 def move_text(contract: Contract) -> str:
@@ -202,7 +240,8 @@ def move_text(contract: Contract) -> str:
     move, count = contract.move, len(contract.atom)
     left = coordinates(contract) + "".join(f"; {part.name}" for part in move.parts)
     right = ", ".join(map(str, move.source[:count])) + "".join(f"; {term}" for term in move.source[count:])
-    return f"{move.dst}[{left}] <- {move.src}[{right}]"
+    zero = "" if move.zero is False else f", 0 where {move.zero}"
+    return f"{move.dst}[{left}] <- {move.src}[{right}]{zero}"
 
 
 def shown(contract: Contract) -> str:
@@ -212,7 +251,7 @@ def shown(contract: Contract) -> str:
         f"### {code(contract.opcode)}\n",
         f"- executes: {WHO.get(contract.collective, contract.collective)}",
         f"- atom: {atom}, the last axes of every view",
-        f"- from {contract.arch}; {contract.source}; contract {code(contract_hash(contract))}\n",
+        f"- from {' or '.join(contract.floors)}; {contract.source}; contract {code(contract_hash(contract))}\n",
         "The PTX statement, and what it moves:\n",
         block(f"{issue_text(contract)}\n{move_text(contract)}"),
         table(("operand", "where", "elements", "asks"), operand_rows(contract)),
@@ -249,7 +288,10 @@ def grammar_text(entry: Entry) -> str:
         rules = [(code(f".{rule.at}"), rule.why, condition_text(rule.when)) for rule in grammar.exclusions]
         parts.append("Not in the ISA, hence refuted by `opcode`:\n\n" + table(("at fault", "why", "refused where"), rules))
     if len(grammar.floors) > 1:
-        rows = [(floor.arch, condition_text(floor.when)) for floor in sorted(grammar.floors, key=lambda f: arch_rank(f.arch))]
+        rows = [
+            (", ".join((floor.arch, *floor.also)), condition_text(floor.when))
+            for floor in sorted(grammar.floors, key=lambda f: arch_rank(f.arch))
+        ]
         parts.append("Architecture floors:\n\n" + table(("from", "where"), rows))
     else:
         parts.append(f"Architecture floor: {grammar.floors[0].arch}.\n")
