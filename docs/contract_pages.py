@@ -128,14 +128,14 @@ def forms_table(entry: Entry) -> str:
     """One row for every combination of atom, width and alignment: a spelling, the alignment, the containers, the floor."""
     rows: dict[tuple[object, ...], list[Contract]] = {}
     for contract in forms(entry):
-        rows.setdefault((contract.suffix, signature(contract)[1]), []).append(contract)
+        rows.setdefault((contract.suffix, signature(contract)[1], contract.also), []).append(contract)
     lines: list[Sequence[object]] = []
     for group in rows.values():
         first = group[0]
         atom = ", ".join(f"{axis.name} {axis.extent}" for axis in first.atom)
         memory = next((o for o in first.operands if isinstance(o, Memory)), None)
         align = "-" if memory is None else f"{memory.align_bytes} byte{'s' if memory.align_bytes > 1 else ''}"
-        floor = min((one.arch for one in group), key=arch_rank)
+        floor = ", ".join((min((one.arch for one in group), key=arch_rank), *first.also))
         others = list(dict.fromkeys(q for one in group[1:] for q in one.qualifiers.values() if q and q not in first.qualifiers.values()))
         also = codes((f".{one}" for one in others), ", ") or "-"
         lines.append((code(first.opcode), also, atom, f"{first.operands[0].bits} bits", align, floor))
