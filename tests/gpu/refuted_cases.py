@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.gpu.documents import DTYPES, Json, bank, document, ordered, starts, warp_memory
+from tests.gpu.documents import DTYPES, Json, bank, document, ordered, register, starts, warp_memory
 from tests.gpu.forms import vectors
 from tests.gpu.matrix_forms import matrix_bank
 
@@ -114,12 +114,20 @@ def matrix_alignment() -> Iterator[Case]:
         yield Case(name, what, clause(opcode, "aligned"), pitched, control, {})
 
 
+def collectives() -> Iterator[Json]:
+    """One call of every instruction that a whole warp executes."""
+    for opcode, num in matrix_opcodes():
+        yield matrix(opcode, opcode, num, words(num, (32, 4, 1)))
+    opcode = "movmatrix.sync.aligned.m8n8.trans.b16"
+    operands: list[Json] = [{**register([8, 4], "S[(8,4):(4@laneid,1@laneid)]", "uint32"), "name": name} for name in ("D", "R")]
+    yield document(opcode, opcode, operands, "warp")
+
+
 def missing_lanes() -> Iterator[Case]:
     """A collective that half a warp executes."""
-    for opcode, num in matrix_opcodes():
-        name = f"{opcode} by 16 of 32 lanes"
-        one = matrix(name, opcode, num, words(num, (32, 4, 1)))
-        half = {**one, "guard": "laneid < 16"}
+    for one in collectives():
+        name = f"{one['opcode']} by 16 of 32 lanes"
+        half = {**one, "id": name, "guard": "laneid < 16"}
         yield Case(name, "16 of 32 lanes, the others wait behind it", "participation", half, one, {})
         yield Case(
             f"{name}, the others gone", "16 of 32 lanes, the others have exited", "participation", half, one, {}, exiting, leaving=True

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.gpu.bitplanes import differences, row, silicon_map, staged, traced
+from tests.gpu.bitplanes import differences, merged, row, silicon_map, staged, traced
 from tests.gpu.forms import all_forms
 from tests.gpu.simulated import Simulated
 from tests.gpu.tags import INVERTED, MIXED, ONE, UNDEFINED, ZERO, Tags, different, predicted_origins
 from tilecheck.document import read_call
 from tilecheck.emit import emit_unchecked
-from tilecheck.reconstruct import predicted, ptx_sha256, read_evidence
+from tilecheck.reconstruct import predicted, ptx_sha256, read_evidence, write_evidence
+from tilecheck.reconstruct.device import DeviceError, gpu
 from tilecheck.reconstruct.image import Expected, Part, expected
 from tilecheck.reconstruct.run import contract_of
 from tilecheck.spec import contract_hash
@@ -34,6 +35,13 @@ CHOSEN = [
     "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16, scattered rows",
     "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16, Swizzle(3,3,3) of float16",
 ]
+
+
+def has_gpu() -> bool:
+    try:
+        return float(gpu(0).info.compute_capability) >= 9
+    except DeviceError:
+        return False
 
 
 def simulated(name: str) -> tuple:
@@ -181,6 +189,13 @@ def test_a_form_that_differs_is_said_to(capsys):
     assert "DIFFERS" in capsys.readouterr().out
 
 
+def test_rows_of_other_forms_stay(tmp_path):
+    path = tmp_path / "bitplanes.json"
+    write_evidence(path, [{"form": "ld.global.b8", "new": 0}, {"form": "ld.global.b16", "new": 0}, {"form": "a form that is no more"}])
+    rows = merged([{"form": "ld.global.b8", "new": 1}], path)
+    assert sorted((row["form"], row["new"]) for row in rows) == [("ld.global.b16", 0), ("ld.global.b8", 1)]
+
+
 def test_evidence_traces_every_bit_of_every_form():
     entries = {str(entry["form"]): entry for entry in read_evidence(EVIDENCE)}
     assert [name for name in FORMS if name not in entries] == []
@@ -206,3 +221,11 @@ def test_the_evidence_is_of_the_ptx_and_contracts_that_stand_here():
                 stale.append(form.name)
     if stale:  # an error for a release only
         pytest.skip(f"stale evidence, run tests/gpu/bitplanes.py again: {len(stale)} forms, the first is {stale[0]}")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif("not has_gpu()", reason="needs a GPU of compute capability 9.0")
+def test_this_gpu_moves_every_bit_as_predicted():
+    rows, failed = traced(FORMS.values(), gpu(0))
+    assert not failed
+    assert [one["form"] for one in rows if not one["matches"]] == []
