@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
     from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
     from tilecheck.prove.check import check, check_many
+    from tilecheck.prove.facts import Premise
+    from tilecheck.prove.premises import premises
     from tilecheck.prove.theorem import Theorem
     from tilecheck.prove.verdict import Counterexample, NotLegal, Verdict
     from tilecheck.reconstruct import reconstruct
@@ -28,6 +30,8 @@ _WHERE = {
     "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
     "tilecheck.layout": ("ComposeLayout", "R", "S", "Tensor", "TileLayout", "View", "axis", "parse_layout"),
     "tilecheck.prove.check": ("check", "check_many"),
+    "tilecheck.prove.facts": ("Premise",),
+    "tilecheck.prove.premises": ("premises",),
     "tilecheck.prove.theorem": ("Theorem",),
     "tilecheck.prove.verdict": ("Counterexample", "NotLegal", "Verdict"),
     "tilecheck.reconstruct": ("reconstruct",),
@@ -44,6 +48,7 @@ __all__ = [
     "Launch",
     "NotLegal",
     "NotProvedError",
+    "Premise",
     "R",
     "S",
     "Scalar",
@@ -72,6 +77,7 @@ __all__ = [
     "ne",
     "not_",
     "parse_layout",
+    "premises",
     "reconstruct",
     "select",
     "symbol",

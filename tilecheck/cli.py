@@ -1,4 +1,4 @@
-"""The command line: `tilecheck check PATH...`, explain, emit, predict, reconstruct, draw, contracts, schema.
+"""The command line: `tilecheck check PATH...`, explain, premises, emit, predict, reconstruct, draw, contracts, schema.
 
 Exit status: 0 all proved (or all as expected, for claims and case files); 1 something refuted (or not as expected, or a theorem not proved); 3 nothing refuted
 but something unproved, vacuous or without a contract; 2 the input or the command is wrong.
@@ -28,10 +28,19 @@ EPILOG = """exit status:
   1  something refuted (or not as expected, or a theorem not proved)
   2  the input or the command is wrong
   3  nothing refuted, but something unproved, vacuous or without a contract"""
+EPILOGS = {
+    "premises": """exit status:
+  0  every call is proved already or has a premise
+  1  a call is refuted, and no premise was found
+  2  the input or the command is wrong
+  3  nothing of that, but a call is unproved, vacuous or without a contract"""
+}
+"""Of the commands whose exit statuses mean something else."""
 INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("PATH", "+", "check documents (.json, .jsonl, - for stdin), check files (.py), and directories of them"),
     "explain": ("OPCODE", "", "what an opcode asks of its operands, or what is wrong with its spelling"),
+    "premises": ("DOC", "", "the weakest facts under which the calls of a document would be proved"),
     "emit": ("DOC", "", "the PTX of a proved call"),
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
     "reconstruct": ("DOC", "", "run a proved call on a GPU and compare every register and byte"),
@@ -101,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (operand, count, text) in COMMANDS.items():
         about = "\n".join(textwrap.wrap(text[0].upper() + text[1:] + ".", 78))
-        one = commands.add_parser(name, help=text, description=about, epilog=EPILOG, formatter_class=form, allow_abbrev=False)
+        one = commands.add_parser(name, help=text, description=about, epilog=EPILOGS.get(name, EPILOG), formatter_class=form, allow_abbrev=False)
         if operand and count:
             one.add_argument("operand", metavar=operand, nargs=count)
         elif operand:

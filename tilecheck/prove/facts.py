@@ -241,11 +241,12 @@ class Premise:
         symbol = {"name": fact.subject.symbol, **keys} if keys is not None and place is None else None
         operand = None
         if keys is not None and place is not None:
-            operand = {"index": place, "name": _name(self.call, place), **keys}
+            operand = {"index": place, "name": operand_name(self.call, place), **keys}
         say = condition is not None and (self.assumable or symbol is None)
         return {"text": fact.text, "assume": str(condition) if say else None, "symbol": symbol, "operand": operand}
 
 
-def _name(call: Call, place: int) -> str:
+def operand_name(call: Call, place: int) -> str:
+    """The name of an operand."""
     view = call.operands[place]
     return view.tensor.name if isinstance(view, View) else view.name

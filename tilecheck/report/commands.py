@@ -78,6 +78,22 @@ def explain(request: Request) -> Result:
     return Result(answers.write(explanation.to_json(), request.options.format), status)
 
 
+def premises(request: Request) -> Result:
+    """The weakest facts under which the calls of a document would be proved: exit status 1 where a refuted one has none."""
+    from tilecheck.report import premises as lacking
+
+    options = request.options
+    items, errors = gather(request.operands)
+    if errors:
+        raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
+    items = with_arch(items, options.arch)
+    found = lacking.outcomes_of(items, request.operand, jobs=options.jobs, audit=options.audit, rlimit=options.rlimit)
+    status = lacking.exit_status(found)
+    if options.format == "text":
+        return Result(lacking.as_text(found, terminal=request.terminal), status)
+    return Result(answers.as_lines(found) if options.format == "jsonl" else answers.as_list(found), status)
+
+
 def contracts(request: Request) -> Result:
     """The table of contracts."""
     from tilecheck.report import contracts as table
@@ -233,6 +249,7 @@ def _one_call(request: Request) -> Item:
 COMMANDS: dict[str, Callable[[Request], Result]] = {
     "check": check,
     "explain": explain,
+    "premises": premises,
     "emit": emit,
     "predict": predict,
     "reconstruct": reconstruct,

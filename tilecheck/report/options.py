@@ -54,7 +54,7 @@ def _option(
 
 VALUES = ("predict", "reconstruct", "emit")
 DRAWING = (*VALUES, "draw")
-PROVING = ("check", *VALUES)
+PROVING = ("check", "premises", *VALUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Options:
 
     format: str = _option("text", "how the result is written", choices=FORMATS)
     output: str | None = _option(None, "write the result to FILE, whole or not at all", metavar="FILE", toml=False)
-    jobs: int = _option(1, "check in N processes", metavar="N", least=1, most=1024, only=("check",))
+    jobs: int = _option(1, "check in N processes", metavar="N", least=1, most=1024, only=("check", "premises"))
     arch: str | None = _option(
         None,
         "the architecture for calls that name none, e.g. sm_90a (emit: for all)",
         metavar="ARCH",
-        only=("check", "explain", "emit", "predict", "reconstruct"),
+        only=("check", "explain", "premises", "emit", "predict", "reconstruct"),
     )
     strict: bool = _option(False, "hazards are errors: exit status 1", only=("check",))
     audit: bool = _option(False, "prove everything again by SMT, and by brute force where that is possible; they must agree", only=PROVING)
