@@ -80,13 +80,13 @@ def draw_layout(text: str, settings: Sequence[str], dtype: str) -> Drawing:
 
 
 def _extents(layout: PlainLayout, values: Mapping[str, int]) -> list[int]:
-    """The extents; InputError where one has no value or is less than 1."""
-    try:
-        found = [factor.extent.value(values) for factor in layout.shards]
-        for expression in layout.expressions():
+    """The extents; InputError where an expression has no value, or an extent is less than 1."""
+    for expression in layout.expressions():
+        try:
             expression.value(values)
-    except LimitError as error:
-        raise InputError(f"an extent or a stride has no value: {error}") from None
+        except LimitError as error:
+            raise InputError(f"{expression.text} has no value: found {error.actual}, expected {error.expected}") from None
+    found = [factor.extent.value(values) for factor in layout.shards]
     if any(extent < 1 for extent in found):
         raise InputError(f"found the extents {found}, expected 1 or more everywhere")
     return found

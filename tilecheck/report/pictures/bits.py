@@ -23,8 +23,11 @@ class BitRow:
     classes: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
-def table(rows: Sequence[BitRow], width: int, title: str, notes: Sequence[str] = ()) -> Picture:
-    """The bits of several numbers below each other, the lowest on the right; negative numbers in two's complement."""
+def table(rows: Sequence[BitRow], width: int, title: str, notes: Sequence[str] = (), at: Coordinate | None = None) -> Picture:
+    """The bits of several numbers below each other, the lowest on the right; negative numbers in two's complement.
+
+    at: the offending element that the last number belongs to, where this picture is the one that marks it.
+    """
     canvas = Canvas()
     left = (max(len(row.label) for row in rows) + 1) * CHARACTER
     end = left + _x(width, 0) + CELL
@@ -39,6 +42,8 @@ def table(rows: Sequence[BitRow], width: int, title: str, notes: Sequence[str] =
             canvas.rect(x, y, CELL, 19, name or "cell")
             canvas.text(x + CELL // 2, y + 14, on, "c x b" if name == "wrong" else "c" if on else "c m")
         canvas.text(end + 10, y + 14, row.text)
+    if at is not None:
+        canvas.offender(left - 3, 15 + (len(rows) - 1) * LINE, end - left + 6, 25, at)
     return canvas.picture(title, notes)
 
 
@@ -113,8 +118,8 @@ def _range(bits: range) -> str:
     return f"{bits[-1]} to {bits[0]}" if len(bits) > 1 else str(bits[0])
 
 
-def out_of_type(value: int, dtype: str) -> Picture | None:
-    """A value beside the bits that the index type has."""
+def out_of_type(value: int, dtype: str, at: Coordinate) -> Picture | None:
+    """A value, and which of its bits the index type lacks. at: the element whose index it is, () for none."""
     size = INDEX_BITS[dtype]
     held = size if dtype == "uint32" else size - 1
     width = max(nibbles(value if value >= 0 else ~value) + (4 if value < 0 else 0), size)
@@ -123,4 +128,4 @@ def out_of_type(value: int, dtype: str) -> Picture | None:
     sign = 1 if value < 0 else 0
     classes = {bit: "wrong" for bit in range(held, width) if (value >> bit & 1) != (sign if dtype != "uint32" else 0)}
     said = f"{dtype} holds bits {held - 1} to 0" + ("." if dtype == "uint32" else ", and the sign.")
-    return table([BitRow("value", value, f"{value} = {hex(value)}", classes)], width, f"The value against {dtype}", [said])
+    return table([BitRow("value", value, f"{value} = {hex(value)}", classes)], width, f"The value against {dtype}", [said], at or None)

@@ -70,7 +70,9 @@ def _row(found: Failure, operand: Operand, thread: Thread) -> Row | None:
 
 
 def _residue(found: Failure, operand: Operand) -> int:
-    return dict(found.example.symbols).get(f"base({operand.tensor})", 0)
+    """What the base is modulo the alignment: as the counterexample has it, or the one residue that is known."""
+    known = found.seen.case.bases[operand.tensor].residues(operand.align_bytes)
+    return dict(found.example.symbols).get(f"base({operand.tensor})", known[0] if known else 0)
 
 
 def _swizzle(fixed: FixedView | None, coordinate: Coordinate) -> Picture | None:
@@ -104,8 +106,6 @@ def _owner(found: Failure) -> list[Picture | None]:
     axis = _OWNER.match(found.example.expected)
     if found.operand is None or found.thread is None or axis is None or not found.seen.complete:
         return []
-    if not found.operand.register:
-        return []
     return [owners.ownership(found.seen, found.operand, found.thread, found.example.repeat, axis=axis[1], marked=found.coordinate)]
 
 
@@ -135,7 +135,7 @@ def _backing(found: Failure) -> list[Picture | None]:
 
 def _index_range(found: Failure) -> list[Picture | None]:
     value = _VALUE.search(found.example.actual)
-    return [bits.out_of_type(int(value[1]), found.call.index_dtype)] if value and "<=" in found.example.expected else []
+    return [bits.out_of_type(int(value[1]), found.call.index_dtype, found.coordinate)] if value and "<=" in found.example.expected else []
 
 
 def _storage(found: Failure) -> list[Picture | None]:
@@ -176,7 +176,7 @@ def _joined(operand: Operand, fixed: FixedView, level: int, at: Coordinate, old:
     first = max(0, min(where - 4, len(old) - walk.MOST_CELLS))
     cells = list(zip(texts, expected, places, strict=True))[first : first + walk.MOST_CELLS]
     frame = (0, len(cells) - 1) if new_bits else (where, where)
-    found: list[Picture | None] = [walk.strip(cells, frame, at, title, size)]
+    found: list[Picture | None] = [walk.strip(cells, frame, at, places[wrong[0] if wrong else 0] // 8, title, size)]
     if not wrong and size:
         found.append(bits.address(places[0], 0, size))
     declared = fixed.source(old[where], 0, level)[0]

@@ -65,13 +65,25 @@ class _Run:
 
 
 class Seen:
-    """One contract applied by one call, every symbol with its value."""
+    """One contract applied by one call, every symbol with its value.
 
-    def __init__(self, case: Case, scene: Callable[[Thread], Scene], group: Callable[[Thread], Coordinate], *, complete: bool) -> None:
+    complete: whether every symbol has one; moving: the names that may differ from lane to lane.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        scene: Callable[[Thread], Scene],
+        group: Callable[[Thread], Coordinate],
+        *,
+        complete: bool,
+        moving: frozenset[str] = frozenset(),
+    ) -> None:
         self.case = case
         self.scene = scene
         self.group = group
         self.complete = complete
+        self.moving = THREAD_NAMES | moving
         self.operands = {operand.name: operand for operand in case.operands}
 
     @classmethod
@@ -93,7 +105,8 @@ class Seen:
         if case.problem is not None:
             return None
         run = _Run(case, {**values, ELECTED: elected})
-        return cls(case, run.scene, run.group, complete=True)
+        lists = frozenset(name for name, value in values.items() if not isinstance(value, int))
+        return cls(case, run.scene, run.group, complete=True, moving=lists)
 
     def active(self, thread: Thread) -> bool:
         """Whether a thread executes."""
@@ -144,7 +157,7 @@ class Seen:
             group = self.group(thread)
             yield from ((thread._replace(lane=operand.holder(atom) or 0), group, repeat, atom) for atom in starts)
             return
-        lanes = self.lanes(thread) if self.case.launch.group_rank or not THREAD_NAMES.isdisjoint(operand.view.names) else []
+        lanes = self.lanes(thread) if self.case.launch.group_rank or not self.moving.isdisjoint(operand.view.names) else []
         if len(lanes) > 1:
             yield from ((lane, self.group(lane), repeat, atom) for lane in lanes for atom in starts)
             return

@@ -124,11 +124,17 @@ def neighbours(seen: Seen, operand: Operand, row: Row, marked: tuple[int, ...]) 
     where = atoms.index(marked) if marked in atoms else 0
     first = max(0, min(where - 4, len(cells) - MOST_CELLS))
     coordinate = (*row.group, *row.repeat, *marked)
-    return strip(cells[first : first + MOST_CELLS], (where - first, where - first), coordinate, "Byte by byte along the row")
+    return strip(
+        cells[first : first + MOST_CELLS], (where - first, where - first), coordinate, places[where] // 8, "Byte by byte along the row"
+    )
 
 
-def strip(cells: Sequence[tuple[str, int, int]], marked: tuple[int, int], at: Sequence[int], title: str, size: int = 0) -> Picture:
+def strip(
+    cells: Sequence[tuple[str, int, int]], marked: tuple[int, int], at: Sequence[int], byte: int, title: str, size: int = 0
+) -> Picture:
     """Elements in a line: (text, expected bits, actual bits). marked: the first and last of those that make up the element `at`.
+
+    byte: where the failing one is.
 
     size: words of so many bytes, whose numbers are shown, too, and a line where one ends.
     """
@@ -152,7 +158,7 @@ def strip(cells: Sequence[tuple[str, int, int]], marked: tuple[int, int], at: Se
         if number and words[number] != words[number - 1]:
             canvas.line(x, 0, x, high + 6, "edge")
     first, last = marked
-    canvas.offender(left + first * step, 2, (last - first + 1) * step, high, at, cells[first][2] // 8)
+    canvas.offender(left + first * step, 2, (last - first + 1) * step, high, at, byte)
     return canvas.picture(title, ["The line inside the frame is the end of a word." if len(set(words)) > 1 else ""])
 
 
