@@ -248,3 +248,12 @@ def test_the_same_layout_gives_the_same_bytes(tmp_path: Path) -> None:
         draw(tmp_path, "Swizzle(3,3,3) o S[(8,64):(64,1)]")
         texts.append((tmp_path / "drawn.svg").read_bytes())
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "operand"),
+    [("swizzle.svg", "Swizzle(3,3,3) o S[(8,64):(64,1)]"), ("row-pitch-66.svg", str(ROOT / "docs" / "examples" / "row-pitch-66.json"))],
+)
+def test_the_pictures_of_the_book_are_what_is_drawn(file: str, operand: str, tmp_path: Path) -> None:
+    draw(tmp_path, operand)
+    assert (ROOT / "docs" / "how-to" / "pictures" / file).read_text(encoding="utf-8") == (tmp_path / "drawn.svg").read_text(encoding="utf-8")
