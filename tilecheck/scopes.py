@@ -6,7 +6,7 @@ symbols. See docs/explanation/clauses.md, "Who executes".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +21,8 @@ LANES = 32
 MAX_THREADS_LISTED = 1 << 14
 
 
-def hardware_terms(launch: Launch) -> dict[str, Term]:
+@lru_cache(maxsize=512)
+def hardware_terms(launch: Launch) -> Mapping[str, Term]:
     """Each hardware coordinate as a term over `@cta`, `warpid` and `laneid`."""
     cta, warp, lane = var(CTA), var("warpid"), var("laneid")
     thread = terms.add(terms.mul(LANES, warp), lane)

@@ -35,9 +35,10 @@ from tilecheck.document import read_call
 from tilecheck.evaluate.model import Answer, Model
 from tilecheck.layout.notation import parse_layout
 from tilecheck.layout.tile import base_tile, swizzles
-from tilecheck.prove import active, distinct, polynomial, race, smt
+from tilecheck.prove import active, bits, distinct, domain, enumeration, polynomial, race, smt
 from tilecheck.prove import check as checking
 from tilecheck.prove.check import EVALUATED, check
+from tilecheck.prove.clause import Clause
 from tilecheck.prove.enumeration import make_grid
 from tilecheck.prove.obligation import Obligation, Outcome
 from tilecheck.prove.replay import model_of
@@ -74,6 +75,9 @@ PATIENCE = 16
 
 class Forced(Tiers):
     """SMT decides every obligation; enumeration only completes a witness once the symbols are held."""
+
+    def proved(self, tier: str) -> Outcome | None:  # noqa: ARG002 (a proof from the canonical form does not count)
+        return None
 
     def decide(self, obligation: Obligation) -> Outcome:
         if obligation.goal is True or obligation.premise is False:
@@ -114,6 +118,45 @@ def remembering() -> Iterator[None]:
         return self.__dict__["answer"]
 
     with mock.patch.object(Model, "check", once):
+        yield
+
+
+TIERS = ("structure", "domain", "polynomial", "bits", "enumeration", "SMT")
+
+
+def deciding(verdict: Verdict) -> frozenset[str]:
+    """The tiers that a verdict names."""
+    return frozenset(re.split(r"[, ]", part)[0] for clause in verdict.clauses for part in clause.method.split("; ") if part)
+
+
+@contextlib.contextmanager
+def counting(abstained: Counter[str]) -> Iterator[None]:
+    """Counts the questions each tier leaves to the next."""
+
+    def noting(name: str, plain: Callable[..., Any], open_: Callable[[Any], bool]) -> Callable[..., Any]:
+        def asked(*args: Any) -> Any:
+            answer = plain(*args)
+            abstained[name] += open_(answer)
+            return answer
+
+        return asked
+
+    def settled(self: Tiers, clause: Clause) -> Outcome:
+        abstained["structure"] += clause.proof is None and clause.obligation.goal is not True
+        return settle(self, clause)
+
+    settle = Tiers.settle
+    with contextlib.ExitStack() as stack:
+        for name, module, function in (
+            ("domain", domain, "proves"),
+            ("polynomial", polynomial, "proves"),
+            ("bits", bits, "proves"),
+            ("enumeration", enumeration, "decide"),
+            ("SMT", smt, "decide"),
+        ):
+            open_ = (lambda answer: not answer) if function == "proves" else (lambda answer: answer.holds is None)
+            stack.enter_context(mock.patch.object(module, function, noting(name, getattr(module, function), open_)))
+        stack.enter_context(mock.patch.object(Tiers, "settle", settled))
         yield
 
 
@@ -181,6 +224,9 @@ class Sample:
     features: frozenset[str] = frozenset()
     problems: list[str] = field(default_factory=list)
     times: tuple[float, ...] = ()
+    tiers: frozenset[str] = frozenset()
+    """The tiers that decided at least one clause."""
+    abstained: Counter[str] = field(default_factory=Counter[str])
     points: dict[str, Any] = field(default_factory=dict)
 
 
@@ -204,7 +250,9 @@ def judged(document: Json, *, alone: bool | None = None) -> Sample:
     found: list[Verdict] = []
 
     def default() -> list[str]:
-        found.append(check(read_call(document)))
+        with counting(sample.abstained):
+            found.append(check(read_call(document)))
+        sample.tiers = deciding(found[0])
         sample.status, sample.failing = found[0].status, tuple(c.id for c in found[0].failing)
         sample.points = points(found[0])
         return [f"default: unproved: {reasons(found[0])}"] if reasons(found[0]) else []
@@ -529,6 +577,7 @@ def main() -> int:
     for family in families:
         missed += report(family, [sample for item, sample in results if item[0] == family and item[2] is None])
         report(f"{family}, unbounded", [sample for item, sample in results if item[0] == family and item[2] is not None])
+    missed += tier_quotas([sample for _, sample in results])
     missed += clause_quotas([sample for item, sample in results if item[2] is None], options.count * len(families))
     print(f"\nseed {options.seed}: {len(results)} calls, {bad} disagreements, {time.perf_counter() - began:.0f} s", *missed, sep="\n  ")
     return 1 if bad or missed else 0
@@ -575,6 +624,17 @@ def report(name: str, samples: list[Sample]) -> list[str]:
         for what, (n, least) in shares.items()
         if 100 * n < least * total
     ]
+
+
+def tier_quotas(samples: list[Sample]) -> list[str]:
+    """Prints in how many calls each tier decides a clause, and what it left to others; the tiers that decide in less than a tenth."""
+    decided = Counter(tier for sample in samples for tier in sample.tiers)
+    left: Counter[str] = sum((sample.abstained for sample in samples), Counter[str]())
+    print(
+        "\ntiers, of all calls: "
+        + ", ".join(f"{tier} decides in {100 * decided[tier] / len(samples):.1f} % (abstains {left[tier]} times)" for tier in TIERS)
+    )
+    return [f"the tier {tier} decides in {decided[tier]} calls, wanted a tenth" for tier in TIERS if 10 * decided[tier] < len(samples)]
 
 
 QUARTERS = ("negative range", "stride no power of two", "symbolic start")

@@ -41,6 +41,16 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
         and (scope != "warpgroup" or problem.call.launch.warps % 4 == 0)
     ):
         return Outcome(holds=True)
+    known = problem.context.answers.get("participation")
+    if known is not None and problem.alone and not tiers.audit and tiers.proved("structure"):
+        return known
+    outcome = _participation(problem, tiers)
+    if outcome.holds is not None and problem.alone:
+        problem.context.answers["participation"] = outcome
+    return outcome
+
+
+def _participation(problem: Problem, tiers: Tiers) -> Outcome:
     activity = terms.conj(problem.run.activity, problem.run.exists)
     grid = _thread_grid(problem, activity, whole=True)
     if isinstance(grid, str):

@@ -12,7 +12,7 @@ from tilecheck.layout.tile import Layout
 from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
-from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
+from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables, symbolic
 from tilecheck.scopes import hardware_terms, names_thread, written
 from tilecheck.spec.contract import Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
@@ -93,6 +93,8 @@ def _guarded(node: Expr, walk: Callable[[Term], Term], value: Callable[[Term], T
 
 def divisors(problem: Problem) -> Iterator[Clause]:
     """Divisors and shift amounts of the assumptions, the guard and pred."""
+    if problem.context.undivided:
+        return
     statement = "every divisor of assumptions, guard and pred is positive, every shift amount at least 0"
     call = problem.call
     facts = [written(a, call.launch) for a in call.assume if not names_thread(a)]
@@ -208,7 +210,7 @@ def aligned(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
     tensor = side.tensor
-    needed = needed_bytes(side.trace.tensor.layout, tensor.bits)
+    needed = needed_bytes((side.trace.tensor if symbolic(tensor) else tensor).layout, tensor.bits)
     given = [
         other.tensor.size_bytes
         for other in problem.sides

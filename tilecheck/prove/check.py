@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from tilecheck.call import INDEX_DTYPES, Call
@@ -13,16 +14,19 @@ from tilecheck.errors import DisagreementError, InputError
 from tilecheck.prove import addresses, operands, owners
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.obligation import Outcome
-from tilecheck.prove.problem import Problem, base_residues, prepare
+from tilecheck.prove.problem import Problem, Side, base_residues, prepare
 from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
 from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec.contract import Register
 from tilecheck.symbolic import terms
 
 ACCESSING = (".index.range", ".bounds", ".contiguous", ".aligned")
 """The clauses that are owed where pred holds."""
+NOTICED = 0.01
+"""Milliseconds that are worth adding up."""
 EVALUATED = 500_000
 """Points that the evaluator looks at in an audit of one call."""
 
@@ -105,6 +109,8 @@ class _Checker:
         self.arch_floor = self.contract.arch
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
+        self.log: list[ClauseResult] = []
+        self.memos: dict[str, dict[tuple[object, ...], tuple[ClauseResult, ...]] | None] = {}
 
     def verdict(self) -> Verdict:
         from tilecheck.prove.verdict import Hazard
@@ -166,7 +172,7 @@ class _Checker:
         for side in problem.sides:
             if not base_residues(problem, side, 1):
                 return f"align and base of {side.name} contradict each other"
-        if problem.context.whole and problem.facts is True:
+        if problem.alone and problem.context.inhabited:
             return None
         variables = (*problem.symbols, *problem.thread_variables())
         found = self.tiers.least(variables, terms.conjuncts(problem.active))
@@ -191,6 +197,10 @@ class _Checker:
         if known is None:
             self.results[result.id] = result
             return
+        if known.status == result.status == PROVED and result.method in {"structure", known.method}:
+            if result.ms > NOTICED:
+                self.results[result.id] = replace(known, ms=known.ms + result.ms)
+            return
         order = (REFUTED, UNPROVED, PROVED, VACUOUS)
         first, second = sorted((known, result), key=lambda r: (order.index(r.status), _least_first(r)))
         methods = dict.fromkeys(m for m in (known.method, result.method) if m and (m != "structure" or first.status != PROVED))
@@ -205,7 +215,7 @@ class _Checker:
             findings = operands.storage_findings(side)
             if findings:
                 self.static(f"{name}.storage", operands.storage_statement(side), findings)
-            elif self.clauses(problem, operands.retypes(problem, side)):
+            elif self.shared(problem, side, ("storage",), partial(operands.retypes, problem, side)):
                 good.add(name)
                 wrong = operands.type_findings(side)
                 if wrong or side.spec.dtypes is not None:
@@ -238,9 +248,9 @@ class _Checker:
             repeats = right.get(side.spec.name)
             if repeats is None:
                 continue
-            self.clauses(problem, owners.ownership(problem, side, repeats, self.tiers))
-            self.clauses(problem, addresses.indices_in_range(problem, side, repeats))
-            if self.clauses(problem, addresses.bounds(problem, side, repeats)):
+            self.shared(problem, side, ("owner", repeats), partial(owners.ownership, problem, side, repeats, self.tiers))
+            self.shared(problem, side, ("index", repeats), partial(addresses.indices_in_range, problem, side, repeats))
+            if self.shared(problem, side, ("bounds", repeats), partial(addresses.bounds, problem, side, repeats)):
                 inside.add(side.spec.name)
                 self.clauses(problem, addresses.addresses(problem, side, repeats))
         if len(inside) == len(problem.sides) and not self.never:
@@ -255,6 +265,32 @@ class _Checker:
             if floor is not None and arch_rank(floor) > arch_rank(self.arch_floor):
                 self.arch_floor = floor
 
+    def shared(self, problem: Problem, side: Side, what: tuple[object, ...], made: Callable[[], Iterator[Clause]]) -> bool:
+        """As `clauses`, of a register operand: what is proved of one holds of the same operand in other calls of its context."""
+        memo = self.memo(problem, side)
+        if memo is None:
+            return self.clauses(problem, made())
+        known = memo.get(what)
+        if known is None:
+            self.log = []
+            if not self.clauses(problem, made()):
+                return False
+            memo[what] = known = tuple(replace(result, ms=0.0) for result in self.log)
+            return True
+        for result in known:
+            self.add(result)
+        return True
+
+    def memo(self, problem: Problem, side: Side) -> dict[tuple[object, ...], tuple[ClauseResult, ...]] | None:
+        """What is known of a register operand that shares its allocation with no other; None where nothing can be shared."""
+        if side.label in self.memos:
+            return self.memos[side.label]
+        found = None
+        if isinstance(side.spec, Register) and side.tensor.tensor is None and not self.never and problem.alone:
+            found = None if self.tiers.audit or self.tiers.proved("structure") is None else problem.context.shared(self.contract, side)
+        self.memos[side.label] = found
+        return found
+
     def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
         """Decides clauses one after the other (several of one id are one clause); whether none of them is refuted or open."""
         right = True
@@ -263,6 +299,7 @@ class _Checker:
             outcome = clause.outcome if clause.outcome is not None else self.tiers.settle(clause)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
             self.add(result)
+            self.log.append(result)
             right = right and result.status in {PROVED, VACUOUS}
         return right
 

@@ -126,7 +126,7 @@ def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
     if all(check.trivial for check in side.form.retypes):
         return
     proof = structure.method(side, through=any(check.widens for check in side.form.retypes)) if side.strided is not None else None
-    for check in side.trace.retypes:
+    for k, check in enumerate(side.form.retypes if proof else side.trace.retypes):
         if check.trivial:
             continue
         if isinstance(check.divisible, Expr):
@@ -134,8 +134,8 @@ def retypes(problem: Problem, side: Side) -> Iterator[Clause]:
         names = tuple(f"@c{k}" for k in range(len(check.shape)))
         narrows = 0 if check.widens else check.old_bits // check.new_bits
 
-        def obligation(check: RetypeCheck = check) -> Obligation:
-            return _retype(problem, side, check)
+        def obligation(index: int = k) -> Obligation:
+            return _retype(problem, side, side.trace.retypes[index])
 
         yield Clause(name, statement, obligation, point="coordinates", coordinates=names, narrows=narrows, proof=proof)
 

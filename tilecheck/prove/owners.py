@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from tilecheck.layout.axes import THREAD_AXES
 from tilecheck.prove import structure
@@ -40,7 +41,7 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
 def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
     register = side.spec if isinstance(side.spec, Register) else None
     lane = register.lane if register is not None else None
-    who = f"lane {lane} of the executing warp" if lane is not None else "the executing thread"
+    who = _lane_text(lane) if lane is not None else "the executing thread"
     statement = (
         f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
     )
@@ -50,6 +51,11 @@ def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
 
     proof = structure.memory_owner(side) if register is None else structure.owner(problem, side, register)
     return Clause(f"{side.spec.name}.owner", statement, obligation, proof=proof)
+
+
+@lru_cache(maxsize=256)
+def _lane_text(lane: Term) -> str:
+    return f"lane {lane} of the executing warp"
 
 
 def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
@@ -91,7 +97,7 @@ def _memory_owner(problem: Problem, side: Side, thread: Mapping[str, Term]) -> T
     return terms.conj(*(terms.eq(value, here[axis]) if axis in allowed else False for axis, value in thread.items()))
 
 
-def _owner_coordinates(problem: Problem, register: Register) -> dict[str, Term]:
+def _owner_coordinates(problem: Problem, register: Register) -> Mapping[str, Term]:
     """The hardware coordinates of the thread that holds the element."""
     here = hardware_terms(problem.call.launch)
     if register.lane is None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import gcd
+from typing import Any
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol
 from tilecheck.layout.span import limits
@@ -14,12 +15,15 @@ from tilecheck.layout.tile import Iter, base_tile
 from tilecheck.layout.trace import Trace, trace
 from tilecheck.layout.view import Tensor, View
 from tilecheck.prove.domain import environment
-from tilecheck.prove.obligation import Variable
+from tilecheck.prove.enumeration import least
+from tilecheck.prove.obligation import Outcome, Variable
 from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution_of, ground, group_axes_of, hardware_terms, written
 from tilecheck.spec.contract import Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.domain import Env, known
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
+
+MOST_OPERANDS = 1024
 
 
 def lcm(a: int, b: int) -> int:
@@ -80,13 +84,19 @@ class Side:
 class Context:
     """What calls of one scope, launch, guard and facts share, whatever their operands.
 
-    symbols: as variables. ranges: the intervals of those with two bounds, and of the base variables.
+    symbols: as variables. conditions: guard, assumptions and pred, as written. answers: what was decided of these alone, by question.
     """
 
     run: Execution
     groups: tuple[GroupAxis, ...]
     symbols: tuple[Variable, ...]
     index: tuple[int, int]
+    conditions: tuple[Term, ...]
+    answers: dict[str, Outcome] = field(default_factory=dict[str, Outcome], compare=False)
+    operands: dict[tuple[str, str, View], tuple[Contract, dict[tuple[object, ...], Any]]] = field(
+        default_factory=dict[tuple[str, str, View], "tuple[Contract, dict[tuple[object, ...], Any]]"], compare=False
+    )
+    """What was proved of register operands, by opcode, operand and view."""
 
     @property
     def launch(self) -> Launch:
@@ -117,11 +127,27 @@ class Context:
         known_here = {name: known(term, self.environment) for name, term in hardware_terms(self.launch).items()}
         return {**self.environment, **known_here}
 
+    def shared(self, contract: Contract, side: Side) -> dict[tuple[object, ...], Any]:
+        """What is remembered of one operand of calls of this context."""
+        key = (contract.opcode, side.spec.name, side.view)
+        known = self.operands.get(key)
+        if known is None or known[0] is not contract:
+            if len(self.operands) >= MOST_OPERANDS:
+                self.operands.clear()
+            known = self.operands[key] = (contract, {})
+        return known[1]
+
     @cached_property
-    def whole(self) -> bool:
-        """Whether every thread of whole warps executes, whatever the symbols are, and some symbol values satisfy the facts."""
-        some = all(v.count is None or v.count > 0 for v in self.symbols)
-        return some and self.run.facts is True and self.run.activity is True
+    def undivided(self) -> bool:
+        """Whether every divisor and shift amount of the conditions is one, whatever the symbols are."""
+        return all(terms.definedness(written(condition, self.launch)) is True for condition in self.conditions)
+
+    @cached_property
+    def inhabited(self) -> bool:
+        """Whether some symbol values surely satisfy the facts, and some thread executes there."""
+        base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
+        found = least((*self.symbols, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
+        return found is not None and not isinstance(found, str)
 
 
 @dataclass(frozen=True)
@@ -182,6 +208,11 @@ class Problem:
         written_terms = (call.guard, *call.assume, call.pred, *(term for side in self.sides for term in side.view.symbolic))
         return any(ELECTED in terms.variables(term) for term in written_terms)
 
+    @property
+    def alone(self) -> bool:
+        """Whether facts and symbols are those of the context: the operands add none, and no symbol is held."""
+        return self.symbols is self.context.symbols and self.facts == self.run.facts
+
     def group_coordinates(self) -> tuple[Term, ...]:
         """The group coordinates of the executing thread."""
         return tuple(axis.coordinate for axis in self.groups)
@@ -214,7 +245,7 @@ def context_of(
     index = INDEX_DTYPES[index_dtype]
     variables = tuple(_symbol_variable(s, index) for s in symbols)
     run = execution_of(launch, guard, assume, symbols, pred)
-    return Context(run, group_axes_of(scope, run, collective), variables, index)
+    return Context(run, group_axes_of(scope, run, collective), variables, index, (guard, *assume, pred))
 
 
 def fixed(problem: Problem, values: Mapping[str, int]) -> Problem:

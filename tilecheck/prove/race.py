@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -29,14 +30,37 @@ PRIVATE = {"global": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "lane
 def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Hazard, ...]:
     """The hazards of a call whose addresses are in bounds."""
     found = [_race(problem, side, repeats, tiers) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write]
-    registers = [side for side in problem.sides if isinstance(side.spec, Register) and side.tensor.tensor is not None]
-    pairs = [(a, b) for a in registers for b in registers if a.spec.write and not b.spec.write and a.tensor.tensor == b.tensor.tensor]
-    found += [next((h for h in (_alias(problem, a, b, repeats, tiers) for a, b in pairs) if h), None)]
+    found += [next((h for h in (_alias(problem, a, b, repeats, tiers) for a, b in _pairs(problem)) if h), None)]
     return tuple(hazard for hazard in found if hazard is not None)
+
+
+def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, str, Obligation]]:
+    """(hazard, that there is none, the same as a formula) for every destination that could have one."""
+    for side in problem.sides:
+        if isinstance(side.spec, Memory) and side.spec.write:
+            yield "memory.race", f"no two executing threads or repeats store to one byte of {side.name}", apart(problem, side, repeats)
+    for target, source in _pairs(problem):
+        statement = f"no thread reads as one of {source.name} a register that it writes as one of {target.name}"
+        yield "alias", statement, _unread(problem, target, source, repeats)
+
+
+def _pairs(problem: Problem) -> list[tuple[Side, Side]]:
+    """Register destinations and sources of one allocation."""
+    registers = [side for side in problem.sides if isinstance(side.spec, Register) and side.tensor.tensor is not None]
+    return [(a, b) for a in registers for b in registers if a.spec.write and not b.spec.write and a.tensor.tensor == b.tensor.tensor]
 
 
 def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
     """A thread reads a register slot, in this or another repeat, that it writes."""
+    if tiers.decide(_unread(problem, target, source, repeats)).holds is not False:
+        return None
+    return Hazard(
+        "alias", f"a register is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
+    )
+
+
+def _unread(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...]) -> Obligation:
+    """What is written and what is read do not overlap, as a formula."""
     assert isinstance(target.spec, Register)
     assert isinstance(source.spec, Register)
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
@@ -53,12 +77,7 @@ def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...
         premise = terms.conj(premise, one_thread)
     apart = terms.disj(terms.le(terms.add(written, target.spec.bits), read), terms.le(terms.add(read, source.spec.bits), written))
     others = (replace(v, name=f"{v.name}@1") for v in inner)
-    found = tiers.decide(Obligation((*problem.symbols, *problem.thread_variables(lane=lane is None), *inner, *others), premise, apart))
-    if found.holds is not False:
-        return None
-    return Hazard(
-        "alias", f"a register is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
-    )
+    return Obligation((*problem.symbols, *problem.thread_variables(lane=lane is None), *inner, *others), premise, apart)
 
 
 def apart(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tilecheck.errors import DisagreementError
-from tilecheck.prove import domain, enumeration, polynomial
+from tilecheck.prove import bits, domain, enumeration, polynomial
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
@@ -19,7 +19,7 @@ RLIMIT = 20_000_000
 """z3's own measure of work for one query, the same on every machine; about ten seconds."""
 
 
-_PROVED = {tier: Outcome(holds=True, reason=tier) for tier in ("structure", "domain", "bits")}
+_PROVED = {tier: Outcome(holds=True, reason=tier) for tier in ("structure", "domain", "polynomial", "bits")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,16 @@ class Tiers:
         if domain.proves(obligation):
             self.compared(_PROVED["domain"], obligation)
             return _PROVED["domain"]
+        for tier, proof in (("polynomial", polynomial.proves), ("bits", bits.proves)):
+            if proof(obligation):
+                self.compared(_PROVED[tier], obligation)
+                return _PROVED[tier]
         few = min(self.limit, enumeration.FEW_POINTS) if self.solver else self.limit
         outcome = enumeration.decide(obligation, few)
         if outcome.holds is not None:
             self.compared(outcome, obligation)
             points = f", {outcome.points} points" if outcome.points else ""
             return replace(outcome, reason=f"enumeration{points}" if points else "structure")
-        if polynomial.proves(obligation):
-            self.compared(Outcome(holds=True), obligation)
-            return Outcome(holds=True, reason="polynomial")
         if not self.solver:
             return outcome
         from tilecheck.prove import smt

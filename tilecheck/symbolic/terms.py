@@ -8,7 +8,9 @@ are the business of `index.range`: see `definedness`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import get_ident
 from typing import cast
 
 INT_OPS = frozenset({"+", "-", "*", "//", "%", "tdiv", "tmod", "^", "&", "|", "<<", ">>", "min", "max", "select", "table"})
@@ -339,8 +341,27 @@ def true_in(index: Term, values: tuple[bool, ...]) -> Term:
     return Expr("true_in", (index, values)) if any(values) else False
 
 
+_keeping: set[int] = set()
+"""The threads that keep comparisons."""
+
+
+@contextmanager
+def comparisons_kept() -> Generator[None]:
+    """In this thread `eq`, `lt` and `le` build the comparison also where its answer is plain: for formulas that others are to check."""
+    own = get_ident()
+    nested = own in _keeping
+    _keeping.add(own)
+    try:
+        yield
+    finally:
+        if not nested:
+            _keeping.discard(own)
+
+
 def eq(a: Term, b: Term) -> Term:
     """a == b."""
+    if _keeping and get_ident() in _keeping:
+        return Expr("==", (a, b))
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     return True if a == b else Expr("==", (a, b))
@@ -353,6 +374,8 @@ def ne(a: Term, b: Term) -> Term:
 
 def lt(a: Term, b: Term) -> Term:
     """a < b."""
+    if _keeping and get_ident() in _keeping:
+        return Expr("<", (a, b))
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     return False if a == b else Expr("<", (a, b))
@@ -360,6 +383,8 @@ def lt(a: Term, b: Term) -> Term:
 
 def le(a: Term, b: Term) -> Term:
     """a <= b."""
+    if _keeping and get_ident() in _keeping:
+        return Expr("<=", (a, b))
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
     return True if a == b else Expr("<=", (a, b))
