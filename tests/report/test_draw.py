@@ -256,4 +256,6 @@ def test_the_same_layout_gives_the_same_bytes(tmp_path: Path) -> None:
 )
 def test_the_pictures_of_the_book_are_what_is_drawn(file: str, operand: str, tmp_path: Path) -> None:
     draw(tmp_path, operand)
-    assert (ROOT / "docs" / "how-to" / "pictures" / file).read_text(encoding="utf-8") == (tmp_path / "drawn.svg").read_text(encoding="utf-8")
+    assert (ROOT / "docs" / "how-to" / "pictures" / file).read_text(encoding="utf-8") == (tmp_path / "drawn.svg").read_text(
+        encoding="utf-8"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, pairwise, product
 from math import prod
@@ -117,7 +117,7 @@ def _legend(layout: FixedLayout, bits: int, axes: Sequence[str], chunk: int) -> 
     if not axes:
         what = f"{chunk} elements of {bits} bits that stay together" if chunk > 1 else f"one element of {bits} bits"
         bit = "; 0.4 is bit 4 of byte 0" if bits % 8 and chunk * bits % 8 else ""
-        return f"A cell is {what}; in it the byte where it starts{bit}. Cells of one colour lie in the same 16 bytes of a 128-byte line (four banks)."
+        return f"A cell is {what}; in it the byte where it starts{bit}. Cells of one colour lie in the same four banks (16 bytes of a 128-byte line, counted from the base)."
     names = ", ".join(f"{SHORT[axis]} {axis}" if axis in SHORT else axis for axis in axes)
     copies = any(extent > 1 and stride for extent, stride, _ in layout.replicas)
     extra = " Replicas hold each element again; the first copy is drawn." if copies else ""
@@ -135,41 +135,21 @@ def _cut(layout: FixedLayout, rows: int, down: int, across: int) -> Iterator[str
 def _lines(layout: FixedLayout, bits: int, title: str) -> Picture:
     """Where the drawn elements lie: the lines of 128 bytes from the lowest on, in cells that hold what stays together."""
     outer, rows = _coordinates(layout)
-    chunk = _chunk(layout, bits, rows)
-    rows_of = {one: number for number, one in enumerate(outer)}
-    first = len(outer[0])
+    unit = bits * _chunk(layout, bits, rows)
     placed: dict[int, list[Coordinate]] = {}
     for row in rows:
-        for c in row[::chunk]:
+        for c in row[:: unit // bits]:
             placed.setdefault(layout.swizzled(layout.value(c, "m")) * bits, []).append(c)
-    unit = chunk * bits
-    at = sorted(placed)
-    step = min([unit, *(b - a for a, b in pairwise(at))])
+    order = sorted(placed)
+    step = min([unit, *(b - a for a, b in pairwise(order))])
     length = LINE_BITS
     while length > MOST_ACROSS * step and length > CHUNK_BITS:
         length //= 2
-    lines = [(line, list(found)) for line, found in groupby(at, key=lambda bit: bit // length)]
-    canvas = Canvas()
-    shown = lines[:MOST_LINES]
+    lines = [(line, list(found)) for line, found in groupby(order, key=lambda bit: bit // length)]
     pixels = max((max(len(_name(cs)) for cs in placed.values()) + 1) * CHARACTER, 24)
-    last = shown[-1][0] * length // 8
-    left = (len(str(last)) + len(hex(last)) + 3) * CHARACTER
-    for tick in range(0, length + 1, max(CHUNK_BITS // 4, length // 8)):
-        canvas.text(left + tick * pixels // step, 12, f"+{tick // 8}", "c s m")
-    y, previous = 18, shown[0][0] - 1
-    for line, ats in shown:
-        if line != previous + 1:
-            y += 8
-        start = line * length // 8
-        canvas.text(left - CHARACTER, y + 18, f"{start} {hex(start)}", "e m")
-        canvas.rect(left, y, length * pixels // step, TALL - 2, "area")
-        for bit in ats:
-            found = placed[bit]
-            x, wide = left + bit % length * pixels // step, unit * pixels // step
-            name = "wrong" if len(found) > 1 else f"cell c{rows_of[found[0][:first]] % 8}"
-            canvas.rect(x, y, wide, TALL - 2, name, "; ".join(map(str, found[:4])))
-            canvas.text(x + wide // 2, y + 18, _name(found), "c x" if len(found) > 1 else "c")
-        y, previous = y + TALL, line
+    canvas = Canvas()
+    hue = {one: number % 8 for number, one in enumerate(outer)}
+    _draw_lines(canvas, lines[:MOST_LINES], placed, hue, (length, unit, lambda distance: distance * pixels // step))
     banks = " (all 32 banks once)" if length == LINE_BITS else ""
     notes = [
         f"A line is {length // 8} bytes{banks}; a cell names the coordinate that starts there, coloured by its row.",
@@ -177,6 +157,35 @@ def _lines(layout: FixedLayout, bits: int, title: str) -> Picture:
         "Red: several elements lie on the same bytes." if any(len(one) > 1 for one in placed.values()) else "",
     ]
     return canvas.picture(f"{title} in memory", notes)
+
+
+def _draw_lines(
+    canvas: Canvas,
+    lines: Sequence[tuple[int, Sequence[int]]],
+    placed: Mapping[int, Sequence[Coordinate]],
+    hue: Mapping[Coordinate, int],
+    sizes: tuple[int, int, Callable[[int], int]],
+) -> None:
+    """Draws lines, a gap where some are left out. sizes: the bits of a line and of a cell, and how many pixels so many bits take."""
+    length, unit, pixels = sizes
+    last = lines[-1][0] * length // 8
+    left = (len(str(last)) + len(hex(last)) + 3) * CHARACTER
+    for tick in range(0, length + 1, max(CHUNK_BITS // 4, length // 8)):
+        canvas.text(left + pixels(tick), 12, f"+{tick // 8}", "c s m")
+    rows = len(next(iter(hue)))
+    y, previous = 18, lines[0][0] - 1
+    for line, bits in lines:
+        y += 0 if line == previous + 1 else 8
+        start = line * length // 8
+        canvas.text(left - CHARACTER, y + 18, f"{start} {hex(start)}", "e m")
+        canvas.rect(left, y, pixels(length), TALL - 2, "area")
+        for bit in bits:
+            found = placed[bit]
+            x, wide = left + pixels(bit % length), pixels(unit)
+            name = "wrong" if len(found) > 1 else f"cell c{hue[found[0][:rows]]}"
+            canvas.rect(x, y, wide, TALL - 2, name, "; ".join(map(str, found[:4])))
+            canvas.text(x + wide // 2, y + 18, _name(found), "c x" if len(found) > 1 else "c")
+        y, previous = y + TALL, line
 
 
 def _name(found: Sequence[Coordinate]) -> str:

@@ -25,10 +25,11 @@ def address_walk(
     first = max(0, min(where - most // 2, len(rows) - most))
     shown = rows[first : first + most]
     whole = [row.bits // 8 + residue for row in shown]
-    return _draw(seen, operand, list(shown), whole, [first, len(rows) - first - len(shown)], offender)
+    base = f"the base at {residue} mod {operand.align_bytes}" if residue else "the base"
+    return _draw(seen, operand, list(shown), whole, [first, len(rows) - first - len(shown)], offender, base)
 
 
-def _draw(seen: Seen, operand: Operand, rows: list[Row], at: list[int], left_out: list[int], offender: Row | None) -> Picture:
+def _draw(seen: Seen, operand: Operand, rows: list[Row], at: list[int], left_out: list[int], offender: Row | None, base: str) -> Picture:
     need, length = operand.align_bytes, max(1, _elements(operand) * operand.bits // 8)
     heads = ["lane", "row", "element", "byte", "hex", *([f"mod {need}"] if need > 1 else [])]
     texts = [_texts(seen, operand, row, byte, need) for row, byte in zip(rows, at, strict=True)]
@@ -57,9 +58,10 @@ def _draw(seen: Seen, operand: Operand, rows: list[Row], at: list[int], left_out
                 canvas.rect(x - byte % need * SCALE, y + 3, length * SCALE, ROW - 6, "ghost")
                 canvas.line(x, y - 2, x, y + ROW + 1, "edge")
             canvas.offender(0, y + 1, left + LINE_BYTES * SCALE, ROW - 2, row.coordinate, byte)
+    banks = " (all 32 banks once)" if operand.view.space == "shared" else ""
+    start = f"; it must start at a grid line, every {need} bytes." if need > 1 else "."
     notes = [
-        f"Each bar is a row of {length} bytes in its line of {LINE_BYTES} bytes{' (all 32 banks once)' if operand.view.space == 'shared' else ''}"
-        + (f"; it must start at a grid line, every {need} bytes." if need > 1 else "."),
+        f"Each bar is a row of {length} bytes in its line of {LINE_BYTES} bytes{banks}, counted from {base}{start}",
         "The dashed frame is the place before, where the marked row could start." if offender is not None and need > 1 else "",
         _left_out(left_out),
     ]
