@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
 from calls import LANES, call, load, matrix, model, tensor
 
 import tilecheck.evaluate
+from tilecheck.evaluate import Model
+from tilecheck.spec import data, find_contract
 
 REARRANGE = {"op": "rearrange", "pattern": "i b j d -> j i (d b)"}
 
@@ -271,3 +274,18 @@ def test_a_matrix_that_is_transposed_twice_is_where_it_was():
 def test_one_repeat_reads_every_register_before_it_writes_one():
     alone, together = (model(moved(**more)).predict({}).registers for more in ({}, {"tensor": "X"}))
     assert alone == together
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        moved(" + 1", "", 2, tensor="X"),
+        call("st.global.b32", tensor("A", "global", "uint32", [1], "S[1:1]"), tensor("R", "register", "uint32", [1], "S[1:1]")),
+    ],
+)
+def test_parts_of_bytes_go_to_registers_that_nobody_reads_only(subject):
+    contract = json.loads(json.dumps(data(find_contract(subject["opcode"]))))
+    axes = [name for name, _ in contract["atom"]]
+    contract["move"] |= {"parts": [["pair", 16]], "source": [*axes, "pair"]}
+    with pytest.raises(ValueError, match="whole bytes, not in units of 2 bits"):
+        Model(contract, subject).predict({})
