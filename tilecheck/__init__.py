@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilecheck.call import Call, Launch, Scalar, apply, symbol
+    from tilecheck.certificates.folder import certify
+    from tilecheck.certificates.recheck import recheck
     from tilecheck.claims import claim, theorem
     from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "tilecheck.call": ("Call", "Launch", "Scalar", "apply", "symbol"),
+    "tilecheck.certificates.folder": ("certify",),
+    "tilecheck.certificates.recheck": ("recheck",),
     "tilecheck.claims": ("claim", "theorem"),
     "tilecheck.emit": ("emit", "emit_kernel", "emit_kernel_unchecked", "emit_unchecked"),
     "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
@@ -62,6 +66,7 @@ __all__ = [
     "any_of",
     "apply",
     "axis",
+    "certify",
     "check",
     "check_many",
     "claim",
@@ -78,6 +83,7 @@ __all__ = [
     "not_",
     "parse_layout",
     "premises",
+    "recheck",
     "reconstruct",
     "select",
     "symbol",

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
     "reconstruct": ("DOC", "", "run a proved call on a GPU and compare every register and byte"),
     "draw": ("DOC|LAYOUT", "", "the operands of a call, or a layout in notation, as SVG or a page"),
+    "recheck": ("DIR", "", "have another solver answer the certificates that check --certificates wrote"),
     "contracts": ("", "", "the instructions that have a contract, and what stands behind them"),
     "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`, `theorem`)"),
 }

@@ -13,6 +13,7 @@ from tilecheck.report.items import FAILED, OK, UNDECIDED, Item, Outcome, check_i
 from tilecheck.report.options import Options
 
 if TYPE_CHECKING:
+    from tilecheck.report.items import AnyOutcome
     from tilecheck.report.values import Values
 
 
@@ -54,7 +55,13 @@ def check(request: Request) -> Result:
     items, errors = gather(request.operands)
     if errors:
         raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
+    if options.certificates is not None:
+        from tilecheck.certificates.folder import require_empty
+
+        require_empty(options.certificates)
     outcomes = check_items(with_arch(items, options.arch), jobs=options.jobs, audit=options.audit, rlimit=options.rlimit)
+    if options.certificates is not None:
+        _certify(outcomes, options)
     status = exit_status(outcomes, strict=options.strict)
     if options.format == "text":
         from tilecheck.report.text import report
@@ -65,6 +72,26 @@ def check(request: Request) -> Result:
 
         return Result(page(outcomes, strict=options.strict), status)
     return Result(answers.as_lines(outcomes) if options.format == "jsonl" else answers.as_list(outcomes), status)
+
+
+def _certify(outcomes: Sequence[AnyOutcome], options: Options) -> None:
+    """Writes the certificates of every call that was checked."""
+    from tilecheck.certificates.folder import write
+
+    assert options.certificates is not None
+    limits = {} if options.rlimit is None else {"rlimit": options.rlimit}
+    checked = [(one.item.call, one.verdict) for one in outcomes if isinstance(one, Outcome)]
+    write(checked, options.certificates, others=[one.item.where for one in outcomes if not isinstance(one, Outcome)], **limits)
+
+
+def recheck(request: Request) -> Result:
+    """A solver's answers to the certificates of a folder: exit status 1 where one contradicts, 3 where one is missing."""
+    from tilecheck.certificates.recheck import recheck as run
+    from tilecheck.certificates.solvers import Limits
+
+    options = request.options
+    report = run(request.operand, options.solver, Limits(options.rlimit, options.timeout))
+    return Result(report.text() if options.format == "text" else answers.write(report.to_json(), options.format), report.status)
 
 
 def explain(request: Request) -> Result:
@@ -253,6 +280,7 @@ COMMANDS: dict[str, Callable[[Request], Result]] = {
     "emit": emit,
     "predict": predict,
     "reconstruct": reconstruct,
+    "recheck": recheck,
     "contracts": contracts,
     "draw": draw,
     "schema": schema,

@@ -78,9 +78,18 @@ class Options:
         metavar="N",
         least=1,
         most=(1 << 32) - 1,
-        only=PROVING,
+        only=(*PROVING, "recheck"),
         kind=int,
     )
+    certificates: str | None = _option(
+        None,
+        "write the obligations of every call as SMT-LIB 2 into DIR, which must be empty or not exist",
+        metavar="DIR",
+        toml=False,
+        only=("check",),
+    )
+    solver: str = _option("cvc5", "the solver that answers the certificates", choices=("cvc5", "bitwuzla", "z3"), only=("recheck",))
+    timeout: int = _option(60, "seconds that one certificate may take", metavar="SECONDS", least=1, most=86_400, only=("recheck",))
     set: tuple[str, ...] = _option(
         (),
         "value of a symbol: n=4, or n=[1,2,...] for each lane, warp or CTA; repeatable",
@@ -106,8 +115,9 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
         if isinstance(one.default, bool):
             parser.add_argument(flag, action=argparse.BooleanOptionalAction if about["toml"] else "store_true", **common)  # type: ignore[reportArgumentType]
         elif about["choices"]:
-            choices = FORMATS_OF.get(command, about["choices"])
-            common["help"] = f"{about['help']} (default: {choices[0]})"
+            choices = FORMATS_OF.get(command, FORMATS) if one.name == "format" else about["choices"]
+            if one.default not in choices:
+                common["help"] = f"{about['help']} (default: {choices[0]})"
             parser.add_argument(flag, choices=choices, **common)  # type: ignore[reportArgumentType]
         else:
             action = "append" if about["several"] else "store"
