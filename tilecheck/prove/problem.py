@@ -145,6 +145,8 @@ class Context:
     @cached_property
     def inhabited(self) -> bool:
         """Whether some symbol values surely satisfy the facts, and some thread executes there."""
+        if self.run.facts is True and self.run.activity is True:
+            return all(v.count is None or v.count > 0 for v in self.symbols)
         base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
         found = least((*self.symbols, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
         return found is not None and not isinstance(found, str)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tilecheck.call import Call
 from tilecheck.errors import DisagreementError
-from tilecheck.evaluate import Model, Point
 from tilecheck.prove.clause import Clause
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem
@@ -17,6 +17,9 @@ from tilecheck.scopes import CTA
 from tilecheck.spec import Contract, data
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED
+
+if TYPE_CHECKING:
+    from tilecheck.evaluate import Model, Point
 
 
 @lru_cache(maxsize=64)
@@ -40,7 +43,9 @@ class _ByIdentity:
 
 @lru_cache(maxsize=16)
 def model(call: Call, contract: _ByIdentity) -> Model:
-    """The evaluator's model of a call."""
+    """The evaluator's model of a call; the evaluator is loaded when a call is first refuted."""
+    from tilecheck.evaluate import Model
+
     return Model(_contract_data(call.opcode, contract), call.to_json())
 
 
@@ -51,6 +56,8 @@ def model_of(call: Call, contract: Contract) -> Model:
 
 def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Point:
     """The point a witness names; coordinates that have no say are 0, clauses about a whole operand have no thread."""
+    from tilecheck.evaluate import Point
+
     symbols = {v.name: witness[v.name] for v in problem.symbols if v.name in witness}
     if ELECTED in witness:
         symbols["elected"] = witness[ELECTED]
