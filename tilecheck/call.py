@@ -342,7 +342,7 @@ def require_declared(call: Call) -> None:
     known = {s.name for s in call.symbols} | COORDINATES
     places: list[tuple[str, object]] = [("guard", call.guard), *((f"assume[{k}]", a) for k, a in enumerate(call.assume))]
     for k, operand in enumerate(call.operands):
-        values: Iterable[object] = operand.terms() if isinstance(operand, View) else (operand.value,)
+        values: Iterable[object] = operand.symbolic if isinstance(operand, View) else (operand.value,)
         places.extend((f"operands[{k}]", value) for value in values)
     places.extend((f"parameters.{name}", value) for name, value in call.parameters)
     for place, value in places:

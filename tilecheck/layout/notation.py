@@ -8,6 +8,7 @@ factors = extents [":" strides]; one integer expression, or "(" expressions ")";
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tilecheck.errors import InputError
 from tilecheck.layout.axes import AXES, STORAGE, OnAxis, as_offset, near
@@ -49,6 +50,7 @@ def _factors_text(factors: tuple[Iter, ...]) -> str:
     return f"({','.join(extents)}):({','.join(strides)})"
 
 
+@lru_cache(maxsize=4096)
 def parse_layout(text: str) -> Layout:
     """The layout that `text` writes; InputError with the column, what was found and what was expected."""
     if len(text) > MAX_LENGTH:

@@ -20,6 +20,8 @@ MAX_BITS = 256
 
 def as_term(value: object, what: str) -> Term:
     """`value` as an integer term (strings are parsed); the InputError says that `what` must be one."""
+    if type(value) is int and value.bit_length() <= MAX_BITS:
+        return value
     if is_sympy(value):
         value = from_sympy(value)
     if isinstance(value, bool) or (isinstance(value, Expr) and value.is_truth):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from tilecheck.errors import InputError
 from tilecheck.symbolic import terms
@@ -42,6 +43,17 @@ def parse(text: str, *, truth: bool = False) -> Term:
 
     InputError names the column, what was found and what was expected.
     """
+    if not truth and len(text) <= PLAIN and text.isascii() and text.isdigit():
+        return int(text)
+    return _parsed(text, truth=truth)
+
+
+PLAIN = 30
+"""Digits of a number that needs no parser."""
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str, *, truth: bool) -> Term:
     return _Parser(text).whole(truth=truth)
 
 
