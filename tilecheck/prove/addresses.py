@@ -12,7 +12,7 @@ from tilecheck.layout.tile import Layout
 from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
-from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables, symbolic
+from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
 from tilecheck.scopes import hardware_terms, names_thread, written
 from tilecheck.spec.contract import Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
@@ -210,7 +210,7 @@ def aligned(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
     tensor = side.tensor
-    needed = needed_bytes((side.trace.tensor if symbolic(tensor) else tensor).layout, tensor.bits)
+    needed = needed_bytes((side.trace.tensor if side.declared else tensor).layout, tensor.bits)
     given = [
         other.tensor.size_bytes
         for other in problem.sides

@@ -9,7 +9,7 @@ from tilecheck.layout.axes import THREAD_AXES
 from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, within
 from tilecheck.prove.obligation import Obligation
-from tilecheck.prove.problem import Problem, Side, symbolic
+from tilecheck.prove.problem import Problem, Side
 from tilecheck.prove.tiers import Tiers
 from tilecheck.scopes import LANES, hardware_terms
 from tilecheck.spec.contract import Register
@@ -25,7 +25,7 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
         statement = f"every element of {side.name} is in one place only (its replicas would not be written)"
         copies = side.trace.replicas if side.replicas else ()
         alone = terms.conj(*(terms.disj(terms.le(extent, 1), terms.eq(stride, 0)) for _, extent, stride in copies))
-        variables, premise = (problem.symbols, problem.facts) if side.replicas and symbolic(side.tensor) else ((), True)
+        variables, premise = (problem.symbols, problem.facts) if side.replicas and side.declared else ((), True)
         yield Clause(f"{name}.replica", statement, Obligation(variables, premise, alone), point="symbols")
     if isinstance(side.spec, Register) and side.spec.write:
         from tilecheck.prove.distinct import distinct

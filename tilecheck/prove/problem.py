@@ -53,6 +53,11 @@ class Side:
         grounded = self.view.map_terms(lambda t: ground(t, self.context.launch) if isinstance(t, Expr) else t)
         return trace(grounded, self.context.ranges)
 
+    @cached_property
+    def declared(self) -> bool:
+        """Whether the declaration of the tensor names a symbol."""
+        return bool(self.view.symbolic) and symbolic(self.tensor)
+
     @property
     def replicas(self) -> tuple[Iter, ...]:
         """The replica factors of the declared layout."""
@@ -175,7 +180,7 @@ class Problem:
     @cached_property
     def facts(self) -> Term:
         """What symbol values satisfy: facts of the call, and those that the operands imply."""
-        return terms.conj(self.run.facts, *(implied_facts(self.call, side.tensor) for side in self.sides if side.view.symbolic))
+        return terms.conj(self.run.facts, *(implied_facts(self.call, side.tensor) for side in self.sides if side.declared))
 
     @property
     def collective(self) -> bool:
@@ -306,8 +311,6 @@ def symbolic(tensor: Tensor) -> bool:
 def implied_facts(call: Call, tensor: Tensor) -> Term:
     """What the declaration of a symbolic global tensor says: extents of at least 0, and a span that fits index_dtype (in elements)."""
     parts: list[Term] = []
-    if not symbolic(tensor):
-        return True
     tile = base_tile(tensor.layout)
     extents = (*tensor.shape, *(one.extent for one in (*tile.shard, *tile.replica)))
     parts.extend(terms.le(0, terms.normal(extent)) for extent in extents if isinstance(extent, Expr))
