@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
@@ -13,6 +13,14 @@ from tilecheck.evaluate.launch import THREAD_NAMES, Active, Launch, Thread
 from tilecheck.evaluate.views import Coordinate, FixedView, View, flat
 
 DEFINED = Limits()
+
+
+@lru_cache(maxsize=256)
+def _by_lane(holder: Any, names: tuple[str, ...], extents: tuple[int, ...]) -> dict[int, tuple[Coordinate, ...]]:
+    found: dict[int, list[Coordinate]] = {}
+    for atom in product(*(range(extent) for extent in extents)):
+        found.setdefault(term(holder, dict(zip(names, atom, strict=True))), []).append(atom)
+    return {lane: tuple(atoms) for lane, atoms in found.items()}
 
 
 class Operand:
@@ -52,10 +60,7 @@ class Operand:
     @cached_property
     def atoms_by_lane(self) -> dict[int, tuple[Coordinate, ...]]:
         """For an operand with holders, the atom coordinates of each lane."""
-        found: dict[int, list[Coordinate]] = {}
-        for atom in self.atoms:
-            found.setdefault(self.holder(atom) or 0, []).append(atom)
-        return {lane: tuple(atoms) for lane, atoms in found.items()}
+        return _by_lane(self.holder_term, self.atom_names, self.atom_extents)
 
     def atoms_of(self, lane: int) -> tuple[Coordinate, ...]:
         """The atom coordinates that a lane answers for."""
