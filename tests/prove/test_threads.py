@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 from known_cases import disagreements, failing, names, partial
-from own_cases import CASES, at, call, halves, load, matrix, memory, one, registers, shared, start, symbol, vector
+from own_cases import CASES, at, call, halves, load, matrix, matrix_at, memory, one, registers, shared, start, symbol, vector
 
 from tilecheck.call import Call
 from tilecheck.document import read_call
@@ -261,3 +261,15 @@ def test_a_guard_over_an_unbounded_varying_symbol_is_answered_as_over_a_bounded_
     small, large = answered(-12, 12), answered(None, None)
     assert small.status == large.status
     assert [(c.id, c.counterexample) for c in small.failing] == [(c.id, c.counterexample) for c in large.failing]
+
+
+@pytest.mark.parametrize("begin", ["v", "v % 3 * 4", "(v ^ 3) & 12", "laneid // 16 * 4", "v % 2 * laneid"])
+def test_a_start_over_an_unbounded_varying_symbol_is_answered_as_over_a_bounded_one(begin):
+    def answered(low: int | None, high: int | None) -> Verdict:
+        return check(read_call(matrix_at(begin, symbols=[symbol("v", low, high, "thread")])))
+
+    small, large = answered(-12, 12), answered(None, None)
+    assert [(c.id, c.counterexample) for c in small.failing if c.id == "participation"] == [
+        (c.id, c.counterexample) for c in large.failing if c.id == "participation"
+    ]
+    assert any(c.id == "participation" for c in small.failing)

@@ -92,19 +92,24 @@ def _at_symbols(problem: Problem, found: Outcome, tiers: Tiers) -> Outcome:
 
     Such a symbol is looked at in the values found and in its first ones: further values could only name an earlier thread.
     """
-    held = fixed(problem, found.witness or {})
     outer = {v.name for v in _outer(problem)}
     symbols = {v.name for v in problem.symbols}
-    inner = len(symbols - outer)
-    if inner:
-        budget = min(FIRST_VALUES, int((MAX_POINTS / (problem.call.launch.threads * problem.call.launch.ctas)) ** (1 / inner)))
-        more = tuple(v if v.name in outer else _with_first(v, own, budget) for v, own in zip(held.symbols, problem.symbols, strict=True))
-        held = replace(held, symbols=more)
+    held = _held(problem, found, symbols - outer)
     there = confirmed(found, participation(held, tiers))
     if there.holds is None:
         return there
     kept = {name: value for name, value in (there.witness or {}).items() if name in outer or name not in symbols}
     return replace(there, witness=_complete(problem, kept))
+
+
+def _held(problem: Problem, found: Outcome, inner: set[str]) -> Problem:
+    """The problem at the symbol values that the solver found; symbols of `inner` have their first values beside."""
+    held = fixed(problem, found.witness or {})
+    if not inner:
+        return held
+    budget = min(FIRST_VALUES, int((MAX_POINTS / (problem.call.launch.threads * problem.call.launch.ctas)) ** (1 / len(inner))))
+    symbols = (_with_first(v, own, budget) if v.name in inner else v for v, own in zip(held.symbols, problem.symbols, strict=True))
+    return replace(held, symbols=tuple(symbols))
 
 
 def _with_first(held: Variable, own: Variable, count: int) -> Variable:
@@ -291,9 +296,13 @@ def _uneven(active: Array, warps: int, *, lanes_count: bool) -> Array:
     return bad | (active & (counts != _first_count(counts, counts > 0))) if lanes_count else bad
 
 
+def _varying_by_thread(problem: Problem) -> set[str]:
+    return {s.name for s in problem.call.symbols if s.varies == "thread"}
+
+
 def uniform_terms(problem: Problem) -> Iterator[Term]:
     """The terms that must be warp-uniform: pred, and the starts of every operand, where they could differ between lanes."""
-    differs = {s.name for s in problem.call.symbols if s.varies == "thread"} | {"laneid"}
+    differs = _varying_by_thread(problem) | {"laneid"}
     varying = differs | COORDINATES
     if not any(terms.variables(term) & varying for term in (problem.run.pred, *(t for side in problem.sides for t in side.view.symbolic))):
         return
@@ -326,11 +335,11 @@ def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
     grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
     if isinstance(grid, str):
         found = tiers.solved(uniform_obligation(problem, term), grid)
-        return found if found.holds is not False else confirmed(found, uniform(fixed(problem, found.witness or {}), term, tiers))
+        return found if found.holds is not False else confirmed(found, uniform(_held(problem, found, _varying_by_thread(problem)), term, tiers))
     parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
     active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
     values = np.broadcast_to(grid.array(term), grid.shape)
-    differing = {s.name for s in problem.call.symbols if s.varies == "thread"}
+    differing = _varying_by_thread(problem)
     axes = [k for k, v in enumerate(grid.variables) if v.role == "lane" or v.name in differing]
     kept = [k for k in range(values.ndim) if k not in axes]
     flat_values = values.transpose(*kept, *axes).reshape(*(grid.shape[k] for k in kept), -1)
