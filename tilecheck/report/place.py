@@ -128,7 +128,7 @@ def _where(name: str, operand: Operand | None, call: Call, contract: Contract, e
         return f"element {_tuple(example.atom)} of {view.tensor.name} seen as {view.dtype}" if example.atom else ""
     from tilecheck.scopes import group_kinds
 
-    kinds = group_kinds(call, contract.collective)
+    kinds = group_kinds(call.scope, call.launch, contract.collective)
     parts = [f"{kind} axis {k}" for kind, k in zip(kinds, example.group, strict=False)]
     if example.repeat:
         parts.append(f"repeat {example.repeat[0] if len(example.repeat) == 1 else _tuple(example.repeat)}")
