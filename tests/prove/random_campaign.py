@@ -168,7 +168,7 @@ def short(clause: str) -> str:
 def points(verdict: Verdict) -> dict[str, Any]:
     """The point of each failing clause."""
     return {
-        c.id: None if c.counterexample is None else where(c.counterexample, symbols=short(c.id) not in {"shape", "backing"})
+        c.id: None if c.counterexample is None else where(c.counterexample, symbols=short(c.id) not in {"shape", "backing", "replica"})
         for c in verdict.failing
     }
 
@@ -206,7 +206,7 @@ def against(answer: Answer, verdict: Verdict) -> list[str]:
         found.append(f"evaluator: hazards {hazard_ids(verdict)} and {set(answer.hazards)}")
     mine = points(verdict)
     for clause, point in answer.failures.items():
-        first, own = where(point, symbols=short(clause) not in {"shape", "backing"}), mine.get(clause)
+        first, own = where(point, symbols=short(clause) not in {"shape", "backing", "replica"}), mine.get(clause)
         if own is not None and (
             own[-1] != first[-1] or (own != first and short(clause) != "storage")
         ):  # storage: the element; the rest has no say
