@@ -17,11 +17,11 @@ from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.model import Budget
 from tilecheck.prove.check import check
 from tilecheck.prove.verdict import Counterexample, Verdict
-from tilecheck.spec import BadSpelling, data, find_contract
+from tilecheck.spec import BadSpelling, data, find_contract, mnemonic_of
 
 DATA = Path(__file__).parent.parent / "data"
 FILES = ("rules.jsonl", "fuzz.jsonl")
-MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix")
+MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix", "cp.async", "cp.async.bulk", "cp.reduce.async.bulk")
 OUTSIDE = frozenset({"opcode", "space.explicit"})
 """Clauses about the spelling, which the evaluator does not judge."""
 THOROUGH = bool(os.environ.get("TILECHECK_THOROUGH"))
@@ -41,7 +41,7 @@ class Case:
 
     @property
     def mnemonic(self) -> str:
-        return str(self.document["opcode"]).split(".", 1)[0]
+        return mnemonic_of(str(self.document["opcode"]))
 
 
 @cache

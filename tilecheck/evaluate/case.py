@@ -9,6 +9,7 @@ from typing import Any
 
 from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
+from tilecheck.evaluate.kinds import of_kind
 from tilecheck.evaluate.launch import THREAD_NAMES, Active, Launch, Thread
 from tilecheck.evaluate.views import Coordinate, FixedView, View, flat
 
@@ -23,20 +24,38 @@ def _by_lane(holder: Any, names: tuple[str, ...], extents: tuple[int, ...]) -> d
     return {lane: tuple(atoms) for lane, atoms in found.items()}
 
 
-class Operand:
-    """One operand: what the contract says of it, and the view that the call gives."""
+def _tuples(written: Any) -> Any:
+    """A term with tuples for lists, which JSON has."""
+    return tuple(_tuples(part) for part in written) if isinstance(written, list | tuple) else written
 
-    def __init__(self, spec: Mapping[str, Any], form: Mapping[str, Any], label: str, view: View, atom: Sequence[tuple[str, int]]) -> None:
+
+class Operand:
+    """One operand: what the contract says of it, and the view that the call gives.
+
+    bits, chunk_bytes: the width of an element and the bytes of a row, where the contract leaves them open (0).
+    """
+
+    def __init__(
+        self,
+        spec: Mapping[str, Any],
+        form: Mapping[str, Any],
+        label: str,
+        view: View,
+        atom: Sequence[tuple[str, int]],
+        bits: int,
+        chunk_bytes: int,
+    ) -> None:
         self.name = str(spec["name"])
         self.register = spec["kind"] == "register"
-        self.bits = int(spec["bits"])
+        self.bits = int(spec["bits"]) or bits
         self.write = bool(spec["write"])
         self.dtypes: tuple[str, ...] | None = None if spec["dtypes"] is None else tuple(spec["dtypes"])
         self.space = "register" if self.register else str(spec["space"])
         self.row_axes = 0 if self.register else len(spec["row"])
-        self.align_bytes = 1 if self.register else int(spec["align_bytes"])
+        self.align_bytes = 1 if self.register else int(spec["align_bytes"]) or chunk_bytes
+        self.cta: str | None = None if self.register else spec.get("cta")
         self.slot_term = spec["register"] if self.register else None
-        self.holder_term = spec["lane"] if self.register else spec["provider"]
+        self.holder_term = _tuples(spec["lane"] if self.register else spec["provider"])
         self.label = label
         self.tensor = str(form.get("tensor") or label)
         self.named_tensor = bool(form.get("tensor"))
@@ -95,6 +114,8 @@ class Case:
         self.arch = str(call.get("arch") or "")
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
         self.move: Mapping[str, Any] = contract["move"]
+        self.single = bool(contract.get("single"))
+        self.specs: dict[str, Mapping[str, Any]] = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
         self.launch = Launch(str(call["scope"]), contract["collective"] != "thread", call.get("launch"))
         given: Mapping[str, Any] = call.get("parameters") or {}
         self.parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -108,7 +129,14 @@ class Case:
             tensor = str(form.get("tensor") or label)
             self.bases.setdefault(tensor, Base(tensor)).add(form, view.declared_bits)
         specs: Sequence[Mapping[str, Any]] = contract["operands"] if self.problem is None else ()
-        self.operands = tuple(Operand(*four, self.atom) for four in zip(specs, forms, labels, views, strict=False))
+        bits = views[0].bits if views else 0
+        self.chunk: str | None = contract.get("chunk") if specs else None
+        self.chunk_bits = int(specs[0]["bits"]) or bits if specs else 0
+        if self.chunk is not None:  # the last atom axis holds a chunk
+            count = max(0, self.parameters[self.chunk]) * 8 // self.chunk_bits
+            self.atom = (*self.atom[:-1], (self.atom[-1][0], count))
+        chunk_bytes = self.parameters[self.chunk] if self.chunk is not None else 0
+        self.operands = tuple(Operand(*four, self.atom, bits, chunk_bytes) for four in zip(specs, forms, labels, views, strict=False))
         guard = call.get("guard")
         self.conditions = (*([] if guard is None else [_condition(guard)]), *self.facts.conditions)
         pred = self.parameters.get("pred")
@@ -120,7 +148,8 @@ class Case:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """The declared symbols, then the elected lane where the call uses it."""
-        used = [*self.conditions, *([self.pred] if self.pred else []), *(e for o in self.operands for e in o.view.indices)]
+        texts = (Expression(v) for n, v in self.parameters.items() if isinstance(v, str) and self.specs.get(n, {}).get("kind") != "barrier")
+        used = [*self.conditions, *texts, *(e for o in self.operands for e in o.view.indices)]
         elected = any(ELECTED in expression.names for expression in used)
         return (*self.facts.symbols, *([Symbol(ELECTED, 0, 31, 1, "grid", bounded=True)] if elected else []))
 
@@ -295,20 +324,11 @@ def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given
             if parameter["required"]:
                 return f"the parameter {name}", "none"
             continue
+        unless = parameter.get("unless")
+        if unless is not None and unless in given:
+            return f"{name} or {unless}", "both"
         if parameter["needs"] and parameter["needs"] not in given and given[name] is not False:
             return f"{name} only together with {parameter['needs']}", f"{name} alone"
-        if not _of_kind(str(parameter["kind"]), given[name]):
+        if not of_kind(parameter, given[name]):
             return f"{name} to be a {parameter['kind']}", f"{given[name]!r}"
     return None
-
-
-def _of_kind(kind: str, value: object) -> bool:
-    if kind == "flag":
-        return isinstance(value, bool)
-    if kind == "predicate":
-        return isinstance(value, bool) or (isinstance(value, str) and Expression(value).is_condition)
-    if kind == "u64":
-        if isinstance(value, str):
-            return not Expression(value).is_condition
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
-    raise ValueError(f"unknown parameter kind {kind!r}")

@@ -26,6 +26,8 @@ SHARED_BYTES = {
     121: 101376,
 }
 GENERIC = {"global", "shared", "local"}
+MATHEMATICAL = {"predicate", "u64", "bytes"}
+"""Kinds of parameters of which only divisors and shift amounts are checked."""
 COVERS = {
     "laneid": {"lane"},
     "warpid": {"warp % 4", "warp // 4"},
@@ -338,7 +340,8 @@ def conditions_range(scene: Scene, thread: Thread | None) -> Observation | None:
         expressions = [("the guard", condition) for condition in case.conditions]
         if scene.active(thread):
             expressions += [] if case.pred is None else [("pred", case.pred)]
-            expressions += [(n, Expression(v)) for n, v in case.parameters.items() if n != "pred" and isinstance(v, str)]
+            others = {n: v for n, v in case.parameters.items() if n in case.specs and case.specs[n]["kind"] in MATHEMATICAL}
+            expressions += [(n, Expression(v)) for n, v in others.items() if n != "pred" and isinstance(v, str)]
     environment = scene.environment(thread)
     for name, expression in expressions:
         try:

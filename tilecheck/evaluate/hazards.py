@@ -7,8 +7,9 @@ from itertools import product
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
-from tilecheck.evaluate.expressions import LimitError
+from tilecheck.evaluate.expressions import Expression, LimitError
 from tilecheck.evaluate.launch import Thread
+from tilecheck.evaluate.parameters import copies
 from tilecheck.evaluate.views import Coordinate
 
 LEVELS = ("cta", "warp", "thread")
@@ -17,7 +18,8 @@ Writer = tuple[Thread, Coordinate, dict[str, int]]
 
 def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> Iterator[str]:
     """The ids of the hazards of a legal call."""
-    stores = [operand for operand in case.operands if operand.write and not operand.register]
+    combined = case.move.get("combine") is not None
+    stores = [operand for operand in case.operands if operand.write and not operand.register and not combined]
     if any(_race(case, operand, assignments, spend) for operand in stores):
         yield "memory.race"
     loads = [operand for operand in case.operands if not operand.write]
@@ -26,6 +28,8 @@ def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callabl
     ]
     if any(_alias(case, a, b, assignments, spend) for a, b in pairs):
         yield "alias"
+    if case.single and case.launch.scope == "thread" and _many(case, assignments, spend):
+        yield "issue.many"
 
 
 def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Iterator[tuple[Thread, Coordinate, int]]:
@@ -48,57 +52,84 @@ def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Itera
                 yield thread, repeat, bit + operand.bits * operand.row_index(atom)
 
 
-def copy_of(space: str, thread: Thread) -> tuple[int, ...]:
-    """Which copy of a tensor a thread accesses: its own for local and registers, its CTA's for shared."""
-    return () if space == "global" else (thread.cta,) if space == "shared" else tuple(thread)
-
-
 def _relevant(case: Case, operands: Sequence[Operand]) -> list[str]:
     names = {name for operand in operands for name in operand.view.names} | set(case.activity_names)
+    given = (case.parameters[operand.cta] for operand in operands if operand.cta is not None)
+    names |= {name for value in given for name in Expression(value).names}
     names |= case.pred.names if case.pred is not None else set()
     return [symbol.name for symbol in case.symbols if symbol.name in names]
 
 
 def _race(case: Case, operand: Operand, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
     """Two executing threads, or two repeats of one thread, store to one element."""
-    names = _relevant(case, [operand])
-    varying = {symbol.name: symbol.varies for symbol in case.varying(LEVELS) if symbol.name in names}
-    uniform = [name for name in names if name not in varying]
-    seen: set[tuple[int, ...]] = set()
-    written: dict[tuple[object, ...], list[Writer]] = {}
-    for values in assignments:
-        key = tuple(values[name] for name in names)
-        if key in seen:
-            continue
-        seen.add(key)
-        shared = tuple(values[name] for name in uniform)
-        own = {name: values[name] for name in varying}
-        for thread, repeat, bit in accesses(Scene(case, values), operand, spend):
-            writers = written.setdefault((shared, copy_of(operand.view.space, thread), bit // operand.bits), [])
-            if any(_together(varying, (thread, repeat, own), other) for other in writers):
-                return True
-            writers.append((thread, repeat, own))
-        if not varying:
-            written.clear()
+    for varying, touched in _executions(case, [operand], assignments):
+        written: dict[tuple[object, ...], list[Writer]] = {}
+        for scene, own in touched:
+            for thread, repeat, bit in accesses(scene, operand, spend):
+                for copy in copies(scene, operand, thread):
+                    writers = written.setdefault((copy, bit // operand.bits), [])
+                    if any(_together(varying, (thread, repeat, own), other) for other in writers):
+                        return True
+                    writers.append((thread, repeat, own))
     return False
+
+
+def _executions(
+    case: Case, operands: Sequence[Operand], assignments: Sequence[Mapping[str, int]]
+) -> Iterator[tuple[Mapping[str, str], list[tuple[Scene, dict[str, int]]]]]:
+    """For each value of the uniform symbols that matter: (the level of each varying one, the scenes with their values of those)."""
+    names = _relevant(case, operands)
+    varying = {symbol.name: symbol.varies for symbol in case.varying(LEVELS) if symbol.name in names}
+    found: dict[tuple[int, ...], dict[tuple[int, ...], tuple[Scene, dict[str, int]]]] = {}
+    for values in assignments:
+        shared = tuple(values[name] for name in names if name not in varying)
+        own = {name: values[name] for name in varying}
+        found.setdefault(shared, {}).setdefault(tuple(own.values()), (Scene(case, values), own))
+    for scenes in found.values():
+        yield varying, list(scenes.values())
 
 
 def _together(varying: Mapping[str, str], one: Writer, other: Writer) -> bool:
     """Whether two accesses are two writes of one execution: another thread or repeat, with values that can hold at once."""
     if one[:2] == other[:2]:
         return False
+    return _compatible(varying, one, other)
+
+
+def _compatible(varying: Mapping[str, str], one: Writer, other: Writer) -> bool:
+    """Whether the values of varying symbols of two accesses can hold at once: threads of one instance of a level share them."""
     shared = {level for count, level in enumerate(LEVELS, start=1) if one[0][:count] == other[0][:count]}
     return all(one[2][name] == other[2][name] for name, level in varying.items() if level in shared)
 
 
 def _alias(case: Case, one: Operand, other: Operand, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
     """A destination and a source of one allocation have a bit in common."""
-    for values in assignments:
-        scene = Scene(case, values)
-        bits = [
-            {(copy_of(o.view.space, thread), bit + k) for thread, _, bit in accesses(scene, o, spend) for k in range(o.bits)}
-            for o in (one, other)
-        ]
-        if bits[0] & bits[1]:
-            return True
+    for varying, touched in _executions(case, [one, other], assignments):
+        written: dict[tuple[object, ...], list[Writer]] = {}
+        read: dict[tuple[object, ...], list[Writer]] = {}
+        for scene, own in touched:
+            for operand, found in ((one, written), (other, read)):
+                for thread, repeat, bit in accesses(scene, operand, spend):
+                    for copy in copies(scene, operand, thread):
+                        for k in range(operand.bits):
+                            found.setdefault((copy, bit + k), []).append((thread, repeat, own))
+        for key in written.keys() & read.keys():
+            if any(_compatible(varying, a, b) for a in written[key] for b in read[key]):
+                return True
+    return False
+
+
+def _many(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
+    """Two threads of one CTA execute the call."""
+    for varying, touched in _executions(case, [], assignments):
+        found: dict[int, list[Writer]] = {}
+        for scene, own in touched:
+            for thread in scene.launch.threads:
+                spend()
+                if scene.active(thread) and scene.predicate(thread):
+                    writers = found.setdefault(thread.cta, [])
+                    one: Writer = (thread, (), own)
+                    if any(_together(varying, one, other) for other in writers):
+                        return True
+                    writers.append(one)
     return False

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from tilecheck.evaluate import clauses
+from tilecheck.evaluate import clauses, parameters
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
 from tilecheck.evaluate.domain import TooLargeError
@@ -72,10 +72,16 @@ class Model:
     def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
         self.case = Case(contract, call)
         self.operands = {operand.name: operand for operand in self.case.operands}
+        given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters and p["kind"] in parameters.LIMITED]
+        self.limited = tuple(f"{p['name']}.{short}" for p in given for short in ("index.range", parameters.LIMITED[p["kind"]]))
+        """The clauses about parameters that say what is accessed."""
         self.clauses = ("operands", *self._operand_clauses()) if self.case.problem is None else ("operands",)
 
     def _operand_clauses(self) -> Iterator[str]:
         operands = self.case.operands
+        given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters]
+        if self.case.chunk is not None:
+            yield f"{self.case.chunk}.shape"
         yield from (f"{o.name}.storage" for o in operands)
         yield from (f"{o.name}.type" for o in operands if o.dtypes is not None)
         yield "participation"
@@ -84,6 +90,8 @@ class Model:
         yield from (f"{o.name}.replica" for o in operands if o.write)
         yield from (f"{o.name}.distinct" for o in operands if o.register and o.write)
         yield "index.range"
+        yield from self.limited
+        yield from (f"{p['name']}.operands" for p in given if p["kind"] == "bytes")
         yield from (f"{o.name}.index.range" for o in operands)
         yield from (f"{o.name}.bounds" for o in operands)
         yield from (f"{o.name}.backing" for o in operands)
@@ -103,10 +111,17 @@ class Model:
         operand, short = self._parts(clause)
         if short == "operands":
             return self._operands()
+        if clause == f"{self.case.chunk}.shape":
+            return self._chunk()
         if operand is not None and short == "type":
             return clauses.container(operand)
         values = self._values(point)
         scene = Scene(self.case, values)
+        if clause.endswith(".operands"):
+            held = self._admitted(scene) and self.case.facts.hold(scene.values)
+            return parameters.transaction(self.case, scene, lambda: None) if held else None
+        if clause in self.limited:
+            return self._limited(clause, scene, point.thread())
         if operand is None:
             thread = None if point.cta is None else point.thread()
             return self._call_clause(short, scene, thread)
@@ -121,6 +136,22 @@ class Model:
             return None
         expected, actual = self.case.problem
         return Observation(expected, actual, f"{self.case.opcode}: expected {expected}, found {actual}.")
+
+    def _chunk(self) -> Observation | None:
+        case = self.case
+        return (
+            None if case.chunk is None else parameters.chunk_problem(case.specs[case.chunk], case.parameters[case.chunk], case.chunk_bits)
+        )
+
+    def _limited(self, clause: str, scene: Scene, thread: Thread) -> Observation | None:
+        """`P.index.range`, `P.bounds` or `P.cluster` in one thread."""
+        name, _, short = clause.partition(".")
+        if not (self._admitted(scene) and self.case.facts.hold(scene.values)):
+            return None
+        if not (scene.active(thread) and scene.predicate(thread)):
+            return None
+        decide = parameters.in_range if short == "index.range" else parameters.limited
+        return decide(scene, self.case.specs[name], thread)
 
     def _values(self, point: Point) -> dict[str, int]:
         missing = [symbol.name for symbol in self.case.facts.symbols if symbol.name not in point.symbols]
@@ -202,6 +233,8 @@ class Model:
 
     def predict(self, values: Values, elected: int = 0) -> Image:
         """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
+        if not self.case.move["dst"]:
+            return Image([], [])
         return Prediction(self.case, values, elected).image()
 
     # --- every point ---------------------------------------------------------------------------------------------
@@ -236,6 +269,12 @@ class Model:
         if short in {"operands", "type"}:
             failed = self._operands() if operand is None else clauses.container(operand)
             return Point() if failed else None
+        if clause == f"{self.case.chunk}.shape":
+            return Point() if self._chunk() else None
+        if clause.endswith(".operands"):
+            return self._first_transaction(budget)
+        if clause in self.limited:
+            return self._first_limited(clause, budget)
         if operand is None:
             return self._first_of_call(short, budget)
         if short == "storage":
@@ -256,6 +295,21 @@ class Model:
                 found = participation(scene, thread) if short == "participation" else clauses.conditions_range(scene, thread)
                 if found:
                     return Point(scene.values, *thread)
+        return None
+
+    def _first_limited(self, clause: str, budget: Budget) -> Point | None:
+        for scene in self._scenes({symbol.name for symbol in self.case.symbols}):
+            for thread in scene.launch.threads:
+                budget.spend()
+                if self._limited(clause, scene, thread):
+                    return Point(scene.values, *thread)
+        return None
+
+    def _first_transaction(self, budget: Budget) -> Point | None:
+        parameters.settled(self.case)
+        for scene in self._scenes({symbol.name for symbol in self.case.symbols}):
+            if parameters.transaction(self.case, scene, budget.spend):
+                return Point(scene.values)
         return None
 
     def _considered(self, short: str) -> Iterator[Thread]:
@@ -348,7 +402,8 @@ class Model:
             if not self.satisfiable():
                 return Answer("vacuous")
             failures = self._failures(budget)
-            addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures)
+            addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
+            addressed = addressed and f"{self.case.chunk}.shape" not in failures
             found = frozenset(hazards(self.case, self.assignments, budget.spend) if addressed else ())
         except TooLargeError:
             return Answer("too-large")
@@ -372,14 +427,20 @@ class Model:
     def _premises(self, clause: str) -> tuple[str, ...]:
         """The clauses that must hold before this one is owed."""
         operand, short = self._parts(clause)
+        sized = () if self.case.chunk is None else (f"{self.case.chunk}.shape",)
+        if clause.endswith(".operands"):
+            shapes = (f"{o.name}.{part}" for o in self.case.operands for part in ("storage", "shape"))
+            return (*sized, "participation", *shapes, *self.limited)
+        if clause in self.limited:
+            return ("operands",)
         if operand is None or short in {"storage", "type"}:
             return ("operands",) if short != "type" else (f"{clause.split('.', maxsplit=1)[0]}.storage",)
         name = operand.name
         if short == "shape":
-            return ("participation",)
+            return (*sized, "participation")
         if short == "backing":
             return (f"{name}.storage",)
-        owed = (f"{name}.storage", "participation", f"{name}.shape")
+        owed = (*sized, f"{name}.storage", "participation", f"{name}.shape")
         return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned"} else owed
 
 

@@ -12,8 +12,8 @@ from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
 from tilecheck.evaluate.domain import ELECTED
 from tilecheck.evaluate.expressions import term
-from tilecheck.evaluate.hazards import copy_of
 from tilecheck.evaluate.launch import Thread
+from tilecheck.evaluate.parameters import copies, value
 from tilecheck.evaluate.views import Coordinate
 
 Row = list[Any]
@@ -72,12 +72,14 @@ class Prediction:
         self.levels = {symbol.name: symbol.varies for symbol in case.facts.symbols}
         self.scenes: dict[tuple[int, ...], Scene] = {}
         operands = {operand.name: operand for operand in case.operands}
+        self.move = case.move
         self.source, self.target = operands[str(case.move["src"])], operands[str(case.move["dst"])]
         self.parts: list[tuple[str, int]] = [(str(name), int(extent)) for name, extent in case.move["parts"]]
         self.unit_bits = self.target.bits // prod(extent for _, extent in self.parts)
         self.in_place = self.target.register and self.source.register and self.source.tensor == self.target.tensor
         self.written: dict[tuple[Thread, int], Row] = {}
-        if (self.in_place or not self.target.register) and self.unit_bits % 8:
+        self.copies = not self.target.register and not self.source.register
+        if (self.in_place or not self.target.register) and self.unit_bits % 8 and not self.copies:
             raise ValueError(f"memory and registers that are read again are written in whole bytes, not in units of {self.unit_bits} bits")
 
     def scene(self, thread: Thread) -> Scene:
@@ -138,7 +140,7 @@ class Prediction:
     def moves(self, place: Place, *, skipped: bool) -> Iterator[tuple[Unit, Unit | Zero | None]]:
         """Every destination unit of one execution with its source unit (None: skipped)."""
         names = [*self.target.atom_names, *(name for name, _ in self.parts)]
-        zero, bits = self.case.move.get("zero", False), self.unit_bits
+        zero, bits = self.move.get("zero", False), self.unit_bits
         for atom in self.target.atoms:
             for part in product(*(range(extent) for _, extent in self.parts)):
                 target = self.unit(self.target, place, atom, self._number(part), bits)
@@ -146,7 +148,7 @@ class Prediction:
                 if skipped or term(zero, at):
                     yield target, None if skipped else Zero(bits)
                     continue
-                found = tuple(term(form, at) for form in self.case.move["source"])
+                found = tuple(term(form, at) for form in self.move["source"])
                 yield target, self.unit(self.source, place, found[: len(atom)], self._number(found[len(atom) :]), bits)
 
     def _number(self, part: Coordinate) -> int:
@@ -158,9 +160,11 @@ class Prediction:
 
     def image(self) -> Image:
         """Everything the call writes."""
+        if self.copies:
+            return Copies(self).image()
         registers: dict[tuple[str, Thread, int], list[Piece]] = {}
         bytes_: dict[tuple[str, tuple[int, ...], int], list[Row]] = {}
-        for thread in self._executing():
+        for thread in self.executing():
             skipped = not self.scene(thread).predicate(thread)
             if skipped and (not self.target.register or self.case.parameters.get("preserve_dst")):
                 continue
@@ -174,7 +178,8 @@ class Prediction:
                     self._store(bytes_, target, origin)
         return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(_memory_rows(bytes_), key=_memory_order))
 
-    def _executing(self) -> Iterator[Thread]:
+    def executing(self) -> Iterator[Thread]:
+        """The threads that execute the instruction (of a collective: lane 0 of each warp), in order."""
         for thread in self.case.launch.threads:
             if (thread.lane == 0 or not self.case.launch.collective) and self.active(thread):
                 yield thread
@@ -200,10 +205,73 @@ class Prediction:
         return self.written.get((Thread(*thread), slot * self.source.view.bits // 8 + byte), source)
 
     def _store(self, found: dict[tuple[str, tuple[int, ...], int], list[Row]], target: Unit, origin: Unit | Zero) -> None:
-        copy = copy_of(self.target.view.space, target.thread)
+        copy = next(iter(copies(self.scene(target.thread), self.target, target.thread)))
         for k in range(0, target.bits, 8):
             key = (self.target.label, copy, (target.bit + k) // 8)
             found.setdefault(key, []).append(_written_from(origin, k))
+
+
+class Write(NamedTuple):
+    """What one execution leaves in a byte of memory: a byte of a copy of the source's tensor, or (byte None) zero."""
+
+    copy: tuple[int, ...]
+    byte: int | None
+
+
+class Copies:
+    """The image of a call that moves memory to memory, row by row of consecutive bytes."""
+
+    def __init__(self, call: Prediction) -> None:
+        self.call, self.move = call, call.move
+        self.case, self.source, self.target = call.case, call.source, call.target
+        self.found: dict[tuple[tuple[int, ...], int], list[Write]] = {}
+
+    def image(self) -> Image:
+        """Every byte that is written, with the copies it lies in where there are several."""
+        for thread in self.call.executing():
+            if self.call.scene(thread).predicate(thread):
+                for place in self.call.places(thread):
+                    self._row(place)
+        return Image([], sorted(self._rows(), key=_copy_order))
+
+    def _row(self, place: Place) -> None:
+        """One execution: the bytes of its row from both starts on."""
+        thread, first = place.thread, (0,) * len(self.target.atom_extents)
+        to, come = (self.call.unit(operand, place, first, 0, operand.bits).bit // 8 for operand in (self.target, self.source))
+        scene, size = self.call.scene(thread), prod(self.target.atom_extents) * self.target.bits // 8
+        own = next(iter(copies(scene, self.source, thread)))
+        length = self._value(scene, thread, "length", size)
+        length = 0 if self._value(scene, thread, "blank", 0) else length
+        mask = self._value(scene, thread, "bytes", 0xFFFF)
+        for copy in copies(scene, self.target, thread):
+            for k in range(size):
+                if mask >> k % 16 & 1:
+                    self.found.setdefault((copy, to + k), []).append(Write(own, come + k if k < length else None))
+
+    def _value(self, scene: Scene, thread: Thread, role: str, default: int) -> int:
+        """The value of the parameter that the move names for a role, where the call gives it."""
+        name = self.move.get(role)
+        return value(scene, name, thread) if name is not None and name in self.case.parameters else default
+
+    def _rows(self) -> Iterator[Row]:
+        several = self.case.launch.ctas > 1 and "shared" in {self.source.view.space, self.target.view.space}
+        combine = self.move.get("combine")
+        for (copy, byte), writes in self.found.items():
+            row: Row = [self.target.label, byte]
+            where: dict[str, Any] = {"cta": copy[0]} if several and copy else {}
+            if combine is not None:
+                sources = [[self.source.tensor, w.byte, *([w.copy[0]] if several and w.copy else [])] for w in writes]
+                yield [*row, None, "combined", {**where, "by": combine, "sources": sources}]
+                continue
+            (one, *others) = writes
+            rest: Row = [None, "undefined"] if others else [None, "zero"] if one.byte is None else [self.source.tensor, one.byte]
+            if several and not others and one.copy and one.byte is not None:
+                where["from"] = one.copy[0]
+            yield [*row, *rest, *([where] if where else [])]
+
+
+def _copy_order(row: Row) -> tuple[Any, ...]:
+    return (*row[:2], row[4].get("cta", 0) if len(row) > 4 else 0)
 
 
 class Piece(NamedTuple):

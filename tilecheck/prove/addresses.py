@@ -14,7 +14,7 @@ from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
 from tilecheck.scopes import hardware_terms, names_thread, written
-from tilecheck.spec.contract import Memory, Register
+from tilecheck.spec.contract import ADDRESSING, Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
@@ -93,10 +93,12 @@ def _guarded(node: Expr, walk: Callable[[Term], Term], value: Callable[[Term], T
 
 def divisors(problem: Problem) -> Iterator[Clause]:
     """Divisors and shift amounts of the assumptions, the guard and pred."""
-    if problem.context.undivided:
-        return
-    statement = "every divisor of assumptions, guard and pred is positive, every shift amount at least 0"
     call = problem.call
+    kinds = {p.name: p.kind for p in problem.contract.parameters}
+    others = [v for name, v in call.parameters if isinstance(v, Expr) and name != "pred" and kinds.get(name) not in ADDRESSING]
+    if problem.context.undivided and not others:
+        return
+    statement = "every divisor of assumptions, guard, pred and other operands is positive, every shift amount at least 0"
     facts = [written(a, call.launch) for a in call.assume if not names_thread(a)]
     conditions = [written(c, call.launch) for c in (call.guard, *(a for a in call.assume if names_thread(a)))]
     possible = [terms.disj(terms.negate(terms.has_value(fact)), fact) for fact in facts]
@@ -110,9 +112,10 @@ def divisors(problem: Problem) -> Iterator[Clause]:
         goal = terms.definedness(condition)
         if goal is not True:
             yield Clause("index.range", statement, Obligation(variables, terms.conj(problem.run.exists, *facts), goal), point="warp")
-    goal = terms.definedness(written(call.pred, call.launch))
-    if goal is not True:
-        yield Clause("index.range", statement, Obligation(variables, problem.active, goal), point="warp")
+    for condition in (call.pred, *others):
+        goal = terms.definedness(written(condition, call.launch))
+        if goal is not True:
+            yield Clause("index.range", statement, Obligation(variables, problem.active, goal), point="warp")
 
 
 def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: bool = False) -> Iterator[Clause]:
@@ -169,7 +172,7 @@ def addresses(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Iterato
         return
     yield Clause(
         f"{spec.name}.contiguous",
-        f"the words of a row of {side.name} are consecutive, {spec.bits // 8} bytes each",
+        f"the words of a row of {side.name} are consecutive, {f'{spec.bits} bits' if spec.bits % 8 else f'{spec.bits // 8} bytes'} each",
         lambda: contiguous(problem, side, repeats, spec),
         proof=structure.contiguous(problem, side, spec),
     )

@@ -11,7 +11,7 @@ from math import prod
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
-from tilecheck.prove import addresses, operands, owners
+from tilecheck.prove import addresses, operands, owners, parameters
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side, base_residues, prepare
@@ -23,7 +23,7 @@ from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_
 from tilecheck.spec.contract import Register
 from tilecheck.symbolic import terms
 
-ACCESSING = (".index.range", ".bounds", ".contiguous", ".aligned")
+ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned")
 """The clauses that are owed where pred holds."""
 NOTICED = 0.01
 """Milliseconds that are worth adding up."""
@@ -146,10 +146,13 @@ class _Checker:
         if empty is not None:
             return empty
         self.clauses(problem, addresses.divisors(problem))
+        sized = self.chunk(problem)
         good = self.storage(problem)
         together = self.clauses(problem, operands.participation(problem, self.tiers))
-        if together:
-            self.accesses(problem, self.shape(problem, good))
+        self.predicated(problem)
+        named = self.clauses(problem, parameters.clauses(problem))
+        if together and sized:
+            self.accesses(problem, self.shape(problem, good), named=named)
         self.backing(problem, good)
         return None
 
@@ -238,11 +241,21 @@ class _Checker:
             self.instructions = prod(right[problem.sides[0].spec.name])
         return {name: extents for name, extents in right.items() if name in good}
 
-    def accesses(self, problem: Problem, right: dict[str, tuple[int, ...]]) -> None:
-        """The clauses of every operand whose storage and shape are right."""
-        if problem.run.pred is not True and right:
+    def chunk(self, problem: Problem) -> bool:
+        """The size of a chunk, where the instruction has one; whether it is right."""
+        asked = parameters.chunk(problem.call, problem.contract)
+        if asked is not None:
+            self.static(*asked)
+        return asked is None or not asked[2]
+
+    def predicated(self, problem: Problem) -> None:
+        """Notes where pred is false wherever the call executes."""
+        if problem.run.pred is not True:
             found = self.tiers.least((*problem.symbols, *problem.thread_variables()), terms.conjuncts(problem.accessing))
             self.never = "pred is false wherever the call executes" if found is None else ""
+
+    def accesses(self, problem: Problem, right: dict[str, tuple[int, ...]], *, named: bool) -> None:
+        """The clauses of every operand whose storage and shape are right. named: whether the parameters name what they may."""
         inside: set[str] = set()
         for side in problem.sides:
             repeats = right.get(side.spec.name)
@@ -253,7 +266,9 @@ class _Checker:
             if self.shared(problem, side, ("bounds", repeats), partial(addresses.bounds, problem, side, repeats)):
                 inside.add(side.spec.name)
                 self.clauses(problem, addresses.addresses(problem, side, repeats))
-        if len(inside) == len(problem.sides) and not self.never:
+        if named and len(right) == len(problem.sides):
+            self.clauses(problem, parameters.transaction(problem, right[problem.sides[0].spec.name]))
+        if named and len(inside) == len(problem.sides) and not self.never:
             self.found_hazards = hazards(problem, right[problem.sides[0].spec.name], self.tiers)
 
     def backing(self, problem: Problem, good: set[str]) -> None:

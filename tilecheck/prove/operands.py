@@ -9,10 +9,11 @@ from tilecheck.layout.trace import RetypeCheck
 from tilecheck.prove import active, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.parameters import misplaced
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.prove.tiers import Tiers
 from tilecheck.scopes import names_thread
-from tilecheck.spec.contract import Contract, Register
+from tilecheck.spec.contract import KINDS, Contract, Register
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.parse import is_truth, parse
 from tilecheck.symbolic.terms import Expr, Term, var
@@ -49,10 +50,13 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "takes no parameter"
             found.append(Finding(f"the parameter {name} is unknown here: {contract.opcode} {takes}", ", ".join(known), name))
-        elif not _fits(value, known[name].kind):
+        elif not _fits(value, known[name].kind) or misplaced(call, known[name]):
             found.append(
                 Finding(f"the parameter {name} is {value}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], str(value))
             )
+        elif known[name].unless in given:
+            other = str(known[name].unless)
+            found.append(Finding(f"{name} and {other} exclude each other", f"{name} or {other}", f"{name} and {other}"))
     for parameter in contract.parameters:
         if parameter.required and parameter.name not in given:
             found.append(
@@ -64,19 +68,20 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
     return found
 
 
-KINDS = {"predicate": "a condition", "flag": "true or false", "u64": "an unsigned 64-bit integer"}
-
-
 def _fits(value: Value, kind: str) -> bool:
     if kind == "flag":
         return isinstance(value, bool)
+    if kind == "barrier":
+        return value == "shared"
+    if kind == "chunk":
+        return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, str):
         value = parse(value, truth=kind == "predicate")
     if kind == "predicate":
         return isinstance(value, bool | Expr) and is_truth(value)
     if isinstance(value, bool) or not isinstance(value, int | Expr):
         return False
-    return not is_truth(value) and (isinstance(value, Expr) or 0 <= value < 1 << 64)
+    return not is_truth(value) and (kind != "u64" or isinstance(value, Expr) or 0 <= value < 1 << 64)
 
 
 def storage_statement(side: Side) -> str:

@@ -9,6 +9,7 @@ from math import gcd
 from typing import Any
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol
+from tilecheck.fitting import fitted as fitted_to
 from tilecheck.layout.span import limits
 from tilecheck.layout.strided import Strided, strided
 from tilecheck.layout.tile import Iter, base_tile
@@ -212,7 +213,8 @@ class Problem:
     def elects(self) -> bool:
         """Whether `elected` occurs anywhere."""
         call = self.call
-        written_terms = (call.guard, *call.assume, call.pred, *(term for side in self.sides for term in side.view.symbolic))
+        parameters = (value for _, value in call.parameters if isinstance(value, Expr))
+        written_terms = (call.guard, *call.assume, *parameters, *(term for side in self.sides for term in side.view.symbolic))
         return any(ELECTED in terms.variables(term) for term in written_terms)
 
     @property
@@ -227,6 +229,7 @@ class Problem:
 
 def prepare(call: Call, contract: Contract) -> Problem:
     """The problem of a call whose operands are views, as many as the contract has."""
+    contract = fitted_to(contract, call)
     context = context_of(call.scope, call.launch, call.guard, call.assume, call.symbols, call.pred, contract.collective, call.index_dtype)
     sides: list[Side] = []
     for spec, operand in zip(contract.operands, call.operands, strict=True):

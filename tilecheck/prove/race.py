@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tilecheck.prove import structure
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
-from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables
+from tilecheck.prove.parameters import reaches
+from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables, tied
 from tilecheck.prove.verdict import Hazard
 from tilecheck.scopes import CTA, THREAD
 from tilecheck.spec.contract import Memory, Register
@@ -29,31 +30,50 @@ PRIVATE = {"global": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "lane
 
 def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Hazard, ...]:
     """The hazards of a call whose addresses are in bounds."""
-    found = [_race(problem, side, repeats, tiers) for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write]
+    found = [_race(problem, side, repeats, tiers) for side in _stored(problem)]
     found += [next((h for h in (_alias(problem, a, b, repeats, tiers) for a, b in _pairs(problem)) if h), None)]
+    found += [many(problem, tiers)]
     return tuple(hazard for hazard in found if hazard is not None)
+
+
+def _stored(problem: Problem) -> list[Side]:
+    """Memory destinations whose elements are replaced; two reductions of one element are no race."""
+    combined = problem.contract.move.combine is not None
+    return [side for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write and not combined]
 
 
 def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, str, Obligation]]:
     """(hazard, that there is none, the same as a formula) for every destination that could have one."""
-    for side in problem.sides:
-        if isinstance(side.spec, Memory) and side.spec.write:
-            yield "memory.race", f"no two executing threads or repeats store to one byte of {side.name}", apart(problem, side, repeats)
+    for side in _stored(problem):
+        yield "memory.race", f"no two executing threads or repeats store to one byte of {side.name}", apart(problem, side, repeats)
     for target, source in _pairs(problem):
         statement = f"no thread reads as one of {source.name} a register that it writes as one of {target.name}"
+        if isinstance(target.spec, Memory):
+            statement = f"no byte is read as one of {source.name} that is written as one of {target.name}"
         yield "alias", statement, _unread(problem, target, source, repeats)
+    if problem.contract.single and problem.call.scope == "thread":
+        yield "issue.many", "no two threads of one CTA execute the call", alone(problem)
 
 
 def _pairs(problem: Problem) -> list[tuple[Side, Side]]:
-    """Register destinations and sources of one allocation."""
-    registers = [side for side in problem.sides if isinstance(side.spec, Register) and side.tensor.tensor is not None]
-    return [(a, b) for a in registers for b in registers if a.spec.write and not b.spec.write and a.tensor.tensor == b.tensor.tensor]
+    """Destinations and sources of one allocation, both in registers or both in memory."""
+    named = [side for side in problem.sides if side.tensor.tensor is not None]
+    return [
+        (a, b)
+        for a in named
+        for b in named
+        if a.spec.write and not b.spec.write and (a.tensor.tensor, a.tensor.space) == (b.tensor.tensor, b.tensor.space)
+    ]
 
 
 def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
     """A thread reads a register slot, in this or another repeat, that it writes."""
     if tiers.decide(_unread(problem, target, source, repeats)).holds is not False:
         return None
+    if isinstance(target.spec, Memory):
+        return Hazard(
+            "alias", f"a byte is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
+        )
     return Hazard(
         "alias", f"a register is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
     )
@@ -61,6 +81,8 @@ def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...
 
 def _unread(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...]) -> Obligation:
     """What is written and what is read do not overlap, as a formula."""
+    if isinstance(target.spec, Memory):
+        return _unread_memory(problem, target, source, repeats)
     assert isinstance(target.spec, Register)
     assert isinstance(source.spec, Register)
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
@@ -78,6 +100,46 @@ def _unread(problem: Problem, target: Side, source: Side, repeats: tuple[int, ..
     apart = terms.disj(terms.le(terms.add(written, target.spec.bits), read), terms.le(terms.add(read, source.spec.bits), written))
     others = (replace(v, name=f"{v.name}@1") for v in inner)
     return Obligation((*problem.symbols, *problem.thread_variables(lane=lane is None), *inner, *others), premise, apart)
+
+
+def _unread_memory(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...]) -> Obligation:
+    """No row that one thread writes overlaps a row that a thread reads in the same copy, as a formula."""
+    assert isinstance(target.spec, Memory)
+    threads, rows, writes, start, width = _stores(problem, target, repeats)
+    _, read_rows, reads, read, read_width = _stores(problem, source, repeats)
+    inner = [*repeat_variables(repeats), *dict.fromkeys((*rows, *read_rows))]
+    rename = {v.name: var(f"{v.name}@1") for v in inner}
+
+    def there(term: Term) -> Term:
+        return terms.substitute(copied(problem, term, "@1", LEVELS), rename)
+
+    if target.tensor.space == "shared":
+        copy = reaches(problem, target.spec, there(var(CTA)))
+    else:
+        copy = terms.conj(*(terms.eq(there(var(name)), var(name)) for name in PRIVATE[target.tensor.space]))
+    disjoint = terms.disj(terms.le(terms.add(start, width), there(read)), terms.le(terms.add(there(read), read_width), start))
+    others = (replace(v, name=f"{v.name}@1") for v in inner)
+    variables = (*problem.symbols, *threads, *inner, *copied_variables(problem, "@1", LEVELS), *others)
+    return Obligation(variables, terms.conj(writes, there(reads), copy, tied(problem, ("", "@1"), LEVELS)), disjoint)
+
+
+def alone(problem: Problem) -> Obligation:
+    """That no two threads of one CTA execute the call, as a formula."""
+    there = copied(problem, problem.accessing, "@1", LEVELS)
+    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in ("warpid", "laneid")))
+    premise = terms.conj(problem.accessing, there, terms.eq(var(f"{CTA}@1"), var(CTA)), tied(problem, ("", "@1"), LEVELS))
+    variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, "@1", LEVELS))
+    return Obligation(variables, premise, terms.negate(other))
+
+
+def many(problem: Problem, tiers: Tiers) -> Hazard | None:
+    """An instruction of one thread that several threads of a CTA execute, at thread scope."""
+    if not problem.contract.single or problem.call.scope != "thread" or problem.call.launch.threads == 1:
+        return None
+    everyone = problem.run.activity is True and problem.run.pred is True and problem.alone
+    if not everyone and tiers.decide(alone(problem)).holds is not False:
+        return None
+    return Hazard("issue.many", "several threads of a CTA execute an instruction that is meant for one: it is issued once by each")
 
 
 def apart(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
@@ -107,18 +169,14 @@ def _row_bits(problem: Problem, spec: Memory) -> int:
     return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
 
 
-def _width(problem: Problem, spec: Memory) -> int:
-    """The bits of one row."""
-    return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
-
-
 def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
     import numpy as np
 
     assert isinstance(side.spec, Memory)
-    if structure.apart(problem, side, side.spec, _width(problem, side.spec)) and tiers.proved("structure") and not tiers.audit:
-        return None
-    assert isinstance(side.spec, Memory)
+    if side.spec.cta is not None:
+        if tiers.decide(apart(problem, side, repeats)).holds is not False:
+            return None
+        return Hazard("memory.race", f"two accesses store to one byte of {side.name} in one CTA; which one wins is undefined")
     if structure.apart(problem, side, side.spec, _row_bits(problem, side.spec)) and tiers.proved("structure") and not tiers.audit:
         return None
     threads, rows, accessing, start, width = _stores(problem, side, repeats)
@@ -157,6 +215,10 @@ def _pair(
     threads = [v.name for v in outer if v.name in THREAD]
     other = terms.disj(*(terms.ne(there(var(name)), var(name)) for name in (*threads, *rename)))
     copy = terms.conj(*(terms.eq(there(var(name)), var(name)) for name in PRIVATE[side.tensor.space] if name in threads))
+    if isinstance(side.spec, Memory) and side.spec.cta is not None:
+        copy = terms.disj(
+            *(terms.conj(one, there(one)) for one in (reaches(problem, side.spec, k) for k in range(problem.call.launch.ctas)))
+        )
     shared = terms.conj(
         *(
             terms.disj(

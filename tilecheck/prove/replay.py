@@ -90,7 +90,7 @@ def _at(clause: Clause, witness: Mapping[str, int]) -> tuple[int, ...]:
 def counterexample(problem: Problem, clause: Clause, outcome: Outcome) -> Counterexample:
     """The counterexample at the witness, its numbers read off by the evaluator; DisagreementError when it sees no failure there."""
     point = point_of(problem, clause, outcome.witness or {})
-    seen = model_of(problem.call, problem.contract).observe(clause.id, point)
+    seen = model_of(problem.call, problem.contract.table or problem.contract).observe(clause.id, point)
     if seen is None:
         raise DisagreementError(
             f"internal error, please report: the prover refutes {clause.id} at {point}, the evaluator sees nothing wrong there; "

@@ -184,6 +184,8 @@ def _maps(contract: Contract) -> list[RenderableType]:
     from rich.text import Text
 
     move = contract.move
+    if not move.dst:
+        return [_table([("moves", "nothing: no register and no memory is written")])]
     left = _names(contract) + "".join(f"; {part.name}" for part in move.parts)
     count = len(contract.atom)
     right = ", ".join(str(term) for term in move.source[:count]) + "".join(f"; {term}" for term in move.source[count:])

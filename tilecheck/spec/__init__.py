@@ -1,22 +1,29 @@
 """The vocabulary contracts are written in, and where contracts are found."""
 
+from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern
 from tilecheck.spec.contract import AtomAxis, Contract, Memory, Move, Operand, Parameter, Register, data
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
-from tilecheck.spec.table import Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
+from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
 
 __all__ = [
+    "NEIGHBOURS",
     "AtomAxis",
     "BadSpelling",
+    "BoxCopy",
     "Contract",
     "Entry",
     "Exclusion",
     "Family",
     "Floor",
+    "Format",
     "Grammar",
+    "Interleave",
     "Memory",
     "Move",
     "Operand",
+    "Packing",
     "Parameter",
+    "Pattern",
     "Register",
     "Slot",
     "arch_has",

@@ -9,9 +9,10 @@ evaluator, the docs and `explain` read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import cast
 
+from tilecheck.spec.box import BoxCopy
 from tilecheck.spec.grammar import arch_has
 from tilecheck.symbolic.terms import Expr, Term, var
 
@@ -50,6 +51,8 @@ class Memory:
     row: the trailing atom axes along which elements must be consecutive; the other atom axes number the rows.
     provider: the lane whose address operand is the start of a row, an expression over the row axes (None: the executing thread).
     surplus: what lanes that provide no row must hold: "repeat" (valid addresses again) or None.
+    cta: the parameter (of kind "rank" or "mask") that names the CTAs whose copies are accessed; None: the executing thread's CTA.
+    bits of 0: elements of any width, the same in all such operands. align_bytes of 0: the bytes of a row.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Memory:
     provider: Term | None = None
     surplus: str | None = None
     dtypes: tuple[str, ...] | None = None
+    cta: str | None = None
 
 
 Operand = Register | Memory
@@ -70,9 +74,10 @@ Operand = Register | Memory
 class Parameter:
     """A named parameter of a call.
 
-    kind: "predicate" (a condition), "flag" (true or false) or "u64" (an unsigned 64-bit operand).
-    required: must be given; needs: another parameter without which this one means nothing.
-    operand: whether it is a PTX operand (written in the issue template) rather than a property of the call.
+    kind: one of `KINDS`. required: must be given; needs: another parameter without which this one means nothing; unless: another one that excludes it.
+    operand: whether it is a PTX operand (written in the issue template) rather than a property of the call; bits: the width of its register.
+    choices, step: the values of a chunk: one of these, or any positive multiple of `step`.
+    most: the largest value of an integer, a number or the name of another parameter (the least is 0).
     """
 
     name: str
@@ -80,15 +85,50 @@ class Parameter:
     required: bool = False
     needs: str | None = None
     operand: bool = False
+    unless: str | None = None
+    bits: int = 64
+    choices: tuple[int, ...] = ()
+    step: int = 1
+    most: int | str = 0
+
+
+KINDS = {
+    "predicate": "a condition",
+    "flag": "true or false",
+    "u64": "an unsigned 64-bit integer",
+    "chunk": "a positive integer, written as a number",
+    "integer": "an integer expression",
+    "rank": "an integer expression",
+    "mask": "an integer expression",
+    "barrier": 'the space of a barrier, "shared"',
+    "bytes": "an integer expression without thread coordinates",
+    "extents": "a list of integers",
+    "coordinates": "a list of integer expressions",
+    "steps": "a list of lists of integer expressions",
+    "code": "an integer, written as a number",
+    "word": "a word",
+}
+"""The kinds of parameters, and what a value of each looks like.
+
+predicate, flag, u64: as it says. chunk: the bytes that one instruction moves. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
+than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
+in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
+a copy of a box (see `BoxCopy`).
+"""
+ADDRESSING = ("integer", "rank", "mask")
+"""Kinds whose value is part of what is accessed, as begins are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What one instruction does: destination unit (atom coordinate, part) <- source unit, for every atom coordinate.
+    """What one instruction does (dst "": it writes nothing): destination unit (atom coordinate, part) <- source unit, for every atom coordinate.
 
     parts: axes that split an element into units, low bits first (the last axis varies fastest), e.g. (AtomAxis("half", 2),) for b16 halves of a
     b32 word. source: one expression per atom axis and part axis, over those axes: the coordinate of the source unit.
     zero: a condition over the same axes; a destination unit where it holds is zero and has no source.
+    From memory to memory every byte of a destination element comes from the same byte of the source element. length, blank: parameters: bytes of a row
+    from `length` on are zero, all of them where the condition `blank` holds. bytes: a parameter whose bit k says whether byte k, modulo 16, of a row is
+    written. combine: the operator and type by which the source is combined with what stands in the destination, e.g. "add.u32".
     """
 
     dst: str
@@ -96,6 +136,10 @@ class Move:
     source: tuple[Term, ...]
     parts: tuple[AtomAxis, ...] = ()
     zero: Term = False
+    length: str | None = None
+    blank: str | None = None
+    bytes: str | None = None
+    combine: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +147,12 @@ class Contract:
     """The specification of one PTX instruction form.
 
     collective: "thread" (each thread on its own) or "warp" (all 32 lanes of a warp together).
-    operands: in PTX order. issue: the PTX statement, with {opcode} and operand names to fill in.
-    arch: the lowest architecture that has the form; also: the floors of further families that have it.
+    operands: in PTX order. issue: the PTX statement, with {opcode} and operand names to fill in; `{, name}` is written where the parameter is given.
+    arch: the lowest architecture that has the form; also: the floors of further families that have it; isa: the lowest PTX version, "" for any.
+    chunk: the parameter that says how many bytes the last atom axis holds; in the table that axis has extent 0 (see `fitted`).
+    single: whether one thread is meant to issue it.
+    proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
+    no barrier parameter does). box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
     """
 
     opcode: str
@@ -120,6 +168,14 @@ class Contract:
     qualifiers: Mapping[str, str] = field(default_factory=dict[str, str])
     space_written: bool = True
     also: tuple[str, ...] = ()
+    isa: str = ""
+    chunk: str | None = None
+    single: bool = False
+    proxy: str = "generic"
+    completion: tuple[str, ...] = ()
+    box: BoxCopy | None = None
+    table: Contract | None = field(default=None, compare=False, repr=False)
+    """The contract as it stands in the table, where this one is fitted to a call."""
 
     @property
     def floors(self) -> tuple[str, ...]:
@@ -141,6 +197,24 @@ class Contract:
     def suffix(self) -> tuple[int, ...]:
         """The extents of the atom."""
         return tuple(axis.extent for axis in self.atom)
+
+    @property
+    def barrier(self) -> Parameter | None:
+        """The barrier to which completion adds the bytes."""
+        return next((p for p in self.parameters if p.kind == "barrier"), None)
+
+    def parameter(self, kind: str) -> Parameter | None:
+        """The parameter of a kind that occurs once."""
+        return next((p for p in self.parameters if p.kind == kind), None)
+
+    def fitted(self, bits: int, chunk_bytes: int) -> Contract:
+        """The contract for elements of `bits` bits and chunks of `chunk_bytes` bytes: the last atom axis holds as many elements as fill a chunk."""
+        operands = tuple(
+            replace(o, bits=o.bits or bits, align_bytes=o.align_bytes or chunk_bytes) if isinstance(o, Memory) else o for o in self.operands
+        )
+        *outer, last = self.atom
+        atom = (*outer, AtomAxis(last.name, 8 * chunk_bytes // operands[0].bits))
+        return replace(self, operands=operands, atom=atom, table=self)
 
     def axes(self) -> tuple[Expr, ...]:
         """The atom axes as terms."""
@@ -169,7 +243,7 @@ def _plain(value: object) -> Data:
 def data(contract: Contract) -> dict[str, Data]:
     """The contract as plain data (JSON without loss, tuples for lists): the only form the evaluator reads.
 
-    `also`, and `zero` of the move, stand there only where the contract has them.
+    What only some contracts have (`also`, `isa`, `chunk`, `zero` of the move and the like) stands there where it is not the default.
     """
     return {
         "schema": "tilecheck/contract@1",
@@ -183,17 +257,41 @@ def data(contract: Contract) -> dict[str, Data]:
         "space_written": contract.space_written,
         "atom": _extents(contract.atom),
         "operands": tuple(_operand_data(operand) for operand in contract.operands),
-        "parameters": tuple(
-            {"name": p.name, "kind": p.kind, "required": p.required, "needs": p.needs, "operand": p.operand} for p in contract.parameters
-        ),
-        "move": {
-            "dst": contract.move.dst,
-            "src": contract.move.src,
-            "parts": _extents(contract.move.parts),
-            "source": tuple(term_data(term) for term in contract.move.source),
-            **({} if contract.move.zero is False else {"zero": term_data(contract.move.zero)}),
-        },
+        "parameters": tuple(_parameter_data(parameter) for parameter in contract.parameters),
+        "move": _move_data(contract.move),
         "issue": contract.issue,
+        **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": ()}),
+        **({} if contract.box is None else {"box": _fields(contract.box)}),
+    }
+
+
+def _written(value: Parameter | Memory | Move | Contract, defaults: Mapping[str, Data]) -> dict[str, Data]:
+    """The fields that differ from their defaults."""
+    return {name: _plain(getattr(value, name)) for name, default in defaults.items() if getattr(value, name) != default}
+
+
+def _fields(value: object) -> Data:
+    """A dataclass of the vocabulary as a mapping, its parts likewise."""
+    if isinstance(value, tuple):
+        return tuple(_fields(item) for item in cast("tuple[object, ...]", value))
+    if is_dataclass(value):
+        return {one.name: _fields(getattr(value, one.name)) for one in fields(value)}
+    return _plain(value)
+
+
+def _parameter_data(p: Parameter) -> Data:
+    common: dict[str, Data] = {"name": p.name, "kind": p.kind, "required": p.required, "needs": p.needs, "operand": p.operand}
+    return common | _written(p, {"unless": None, "bits": 64, "choices": (), "step": 1, "most": 0})
+
+
+def _move_data(move: Move) -> Data:
+    return {
+        "dst": move.dst,
+        "src": move.src,
+        "parts": _extents(move.parts),
+        "source": tuple(term_data(term) for term in move.source),
+        **({} if move.zero is False else {"zero": term_data(move.zero)}),
+        **_written(move, {"length": None, "blank": None, "bytes": None, "combine": None}),
     }
 
 
@@ -213,4 +311,5 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
         "align_bytes": operand.align_bytes,
         "provider": term_data(operand.provider),
         "surplus": operand.surplus,
+        **_written(operand, {"cta": None}),
     }

@@ -99,7 +99,7 @@ class BadSpelling:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The spelling of one mnemonic."""
+    """The spelling of one mnemonic, which may have several parts: `cp.async`."""
 
     mnemonic: str
     slots: tuple[Slot, ...]
@@ -109,7 +109,7 @@ class Grammar:
 
     def read(self, opcode: str) -> dict[str, str] | BadSpelling:
         """The qualifiers of `opcode` by slot, or what is wrong with it (with the nearest legal spellings)."""
-        tokens = opcode.split(".")[1:]
+        tokens = opcode.removeprefix(self.mnemonic).split(".")[1:]
         result = self._read(tokens)
         if isinstance(result, BadSpelling):
             return BadSpelling(result.qualifier, result.why, self._nearest(opcode, tokens), self.source)

@@ -21,7 +21,23 @@ BUILT_IN: dict[str, str] = {
     "ldmatrix": "tilecheck.contracts.matrix",
     "stmatrix": "tilecheck.contracts.matrix",
     "movmatrix": "tilecheck.contracts.matrix",
+    "cp.async": "tilecheck.contracts.cp_async",
+    "cp.async.bulk": "tilecheck.contracts.bulk",
+    "cp.async.bulk.prefetch": "tilecheck.contracts.bulk",
+    "cp.reduce.async.bulk": "tilecheck.contracts.bulk",
 }
+NEIGHBOURS = (
+    "cp.async.commit_group",
+    "cp.async.wait_group",
+    "cp.async.wait_all",
+    "cp.async.mbarrier",
+    "cp.async.bulk.commit_group",
+    "cp.async.bulk.wait_group",
+    "cp.async.bulk.tensor",
+    "cp.async.bulk.prefetch.tensor",
+    "cp.reduce.async.bulk.tensor",
+)
+"""Mnemonics of the ISA that begin like one of ours and have no contract: an opcode of theirs is no bad spelling of ours."""
 ENTRY_POINTS = "tilecheck.contracts"
 
 
@@ -49,8 +65,10 @@ _contracts: dict[str, Contract | BadSpelling] = {}
 
 
 def mnemonic_of(opcode: str) -> str:
-    """The part of an opcode before the first dot."""
-    return opcode.split(".", 1)[0]
+    """The longest known mnemonic that an opcode begins with, else its part before the first dot."""
+    parts = opcode.split(".")
+    begins = (".".join(parts[:count]) for count in range(len(parts), 1, -1))
+    return next((text for text in begins if text in BUILT_IN or text in NEIGHBOURS), parts[0])
 
 
 def find_entry(mnemonic: str) -> Entry | None:

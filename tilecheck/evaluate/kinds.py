@@ -1,0 +1,27 @@
+"""Kinds of parameters: what a value of each looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilecheck.evaluate.expressions import Expression
+from tilecheck.evaluate.launch import THREAD_NAMES
+
+
+def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
+    """Whether a value is one that a parameter of this kind takes, whatever the symbols are."""
+    kind = str(parameter["kind"])
+    if kind == "flag":
+        return isinstance(value, bool)
+    if kind == "predicate":
+        return isinstance(value, bool) or (isinstance(value, str) and Expression(value).is_condition)
+    if kind == "barrier":
+        return value == "shared"
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "chunk":
+        return number
+    if isinstance(value, str):
+        found = Expression(value)
+        return not found.is_condition and not (kind == "bytes" and found.names & THREAD_NAMES)
+    return number and (kind != "u64" or (isinstance(value, int) and 0 <= value < 1 << 64))

@@ -1,0 +1,55 @@
+"""The contract of a call: the table's, fitted to the call where a parameter fixes an extent."""
+
+from __future__ import annotations
+
+from tilecheck.call import Call
+from tilecheck.layout.view import View
+from tilecheck.spec import BadSpelling, Contract, find_contract
+from tilecheck.spec.contract import Parameter
+
+
+def contract_for(call: Call) -> Contract | None:
+    """The contract of a call, fitted to it; None where the spelling is illegal or unknown."""
+    found = find_contract(call.opcode)
+    return None if found is None or isinstance(found, BadSpelling) else fitted(found, call)
+
+
+def fitted(contract: Contract, call: Call) -> Contract:
+    """The contract with the extent of its last atom axis and the width of its elements, as the chunk and the first operand say.
+
+    Left as it is where no parameter fixes an extent, or where the first operand is no view; a chunk that is no positive number gives extent 0.
+    """
+    parameter = contract.parameter("chunk")
+    if contract.chunk is None or contract.table is not None or parameter is None or not call.operands:
+        return contract
+    first, chunk = call.operands[0], call.parameter(parameter.name)
+    if not isinstance(first, View):
+        return contract
+    return contract.fitted(first.trace.bits, chunk if isinstance(chunk, int) and not isinstance(chunk, bool) and chunk > 0 else 0)
+
+
+def chunk_fault(contract: Contract, call: Call) -> tuple[str, str] | None:
+    """(expected, found) where the chunk is not one of the instruction's, or holds no whole number of elements; the contract is fitted or the table's."""
+    parameter = contract.parameter("chunk")
+    if parameter is None:
+        return None
+    value = call.parameter(parameter.name)
+    assert isinstance(value, int)
+    if not _takes(parameter, value):
+        return chunk_text(parameter), f"{value} bytes"
+    bits = contract.operands[0].bits
+    if 8 * value % bits:
+        return f"a whole number of elements of {bits} bits", f"{value} bytes"
+    return None
+
+
+def _takes(parameter: Parameter, value: int) -> bool:
+    return value in parameter.choices if parameter.choices else value > 0 and value % parameter.step == 0
+
+
+def chunk_text(parameter: Parameter) -> str:
+    """The sizes that a chunk may have, in words."""
+    if parameter.choices:
+        *some, last = map(str, parameter.choices)
+        return f"{', '.join(some)} or {last} bytes" if some else f"{last} bytes"
+    return f"a positive multiple of {parameter.step} bytes"

@@ -1,0 +1,151 @@
+"""Clauses about parameters: chunk sizes, integers with bounds, CTAs of the cluster, and the bytes that a barrier counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
+
+from tilecheck.call import COORDINATES, INDEX_DTYPES, Call
+from tilecheck.fitting import chunk_fault, chunk_text
+from tilecheck.prove import structure
+from tilecheck.prove.addresses import in_range
+from tilecheck.prove.clause import NOTHING, Clause, Finding, ranges_of
+from tilecheck.prove.obligation import Obligation, Outcome
+from tilecheck.prove.problem import Problem
+from tilecheck.scopes import CTA, LANES, ground, hardware_terms, written
+from tilecheck.spec.contract import ADDRESSING, Contract, Memory, Parameter
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.parse import parse
+from tilecheck.symbolic.terms import Expr, Term, var
+
+MOST_THREADS = 1 << 14
+
+
+def value_of(call: Call, parameter: Parameter) -> Term | None:
+    """The value of a parameter as a term, None where it is not given (or is a word)."""
+    value = call.parameter(parameter.name)
+    if isinstance(value, str):
+        return None if parameter.kind == "barrier" else parse(value, truth=parameter.kind == "predicate")
+    return value if isinstance(value, int | Expr) else None
+
+
+def chunk(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
+    """(clause, statement, findings) about the size of a chunk; None where the contract has none."""
+    parameter = contract.parameter("chunk")
+    if parameter is None:
+        return None
+    fault = chunk_fault(contract, call)
+    sentence = "" if fault is None else f"{parameter.name}: expected {fault[0]}, found {fault[1]}"
+    return f"{parameter.name}.shape", f"a chunk has {chunk_text(parameter)}", [] if fault is None else [Finding(sentence, *fault)]
+
+
+def clauses(problem: Problem) -> Iterator[Clause]:
+    """index.range, and bounds or cluster, of every parameter that says what is accessed."""
+    call, launch = problem.call, problem.call.launch
+    low, high = INDEX_DTYPES[call.index_dtype]
+    variables = (*problem.symbols, *problem.thread_variables())
+    for parameter in problem.contract.parameters:
+        value = value_of(call, parameter)
+        if parameter.kind not in ADDRESSING or value is None:
+            continue
+        statement = f"no index of {parameter.name} leaves {call.index_dtype} ({low} to {high})"
+        proof = structure.index(problem, value, low, high)
+
+        def whole(value: Term = value) -> Obligation:
+            return Obligation(variables, problem.accessing, in_range(value, low, high, ranges_of(problem), hardware_terms(launch)))
+
+        yield Clause(f"{parameter.name}.index.range", statement, whole, point="warp", proof=proof)
+        name, asks, goal = _limits(problem, parameter, ground(value, launch))
+        premise = terms.conj(problem.accessing, terms.has_value(written(value, launch)))
+        yield Clause(name, asks, Obligation(variables, premise, goal), point="warp")
+
+
+def _limits(problem: Problem, parameter: Parameter, value: Term) -> tuple[str, str, Term]:
+    """(clause, what it asks, the same as a condition) of one parameter."""
+    name, ctas = parameter.name, problem.call.launch.ctas
+    if parameter.kind == "rank":
+        inside = terms.conj(terms.le(0, value), terms.lt(value, ctas))
+        statement = f"{name} is the rank of a CTA of the cluster (0 to {ctas - 1}) other than the executing thread's"
+        return f"{name}.cluster", statement, terms.conj(inside, terms.ne(value, var(CTA) if ctas > 1 else 0))
+    if parameter.kind == "mask":
+        every = (1 << ctas) - 1
+        statement = f"{name} names at least one CTA, and only CTAs of the cluster (bits 0 to {ctas - 1})"
+        return f"{name}.cluster", statement, terms.conj(terms.le(1, value), terms.le(value, every))
+    most = largest(problem.call, parameter)
+    return f"{name}.bounds", f"{name} is at least 0 and at most {most}", terms.conj(terms.le(0, value), terms.le(value, most))
+
+
+def largest(call: Call, parameter: Parameter) -> int:
+    """The largest value of an integer parameter."""
+    most = parameter.most if isinstance(parameter.most, int) else call.parameter(parameter.most)
+    assert isinstance(most, int)
+    return most
+
+
+def reaches(problem: Problem, spec: Memory, cta: Term) -> Term:
+    """Whether the copy of an operand in a CTA is one of those that the executing thread accesses."""
+    parameter = next((p for p in problem.contract.parameters if p.name == spec.cta), None)
+    if parameter is None:
+        return terms.eq(var(CTA), cta)
+    value = value_of(problem.call, parameter)
+    assert value is not None
+    own = ground(value, problem.call.launch)
+    return terms.eq(own, cta) if parameter.kind == "rank" else terms.ne(terms.mod(terms.shr(own, cta), 2), 0)
+
+
+def transaction(problem: Problem, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """What the call adds to the barrier of each CTA that it writes; compared with what the call says, if it says so."""
+    parameter, barrier = problem.contract.parameter("bytes"), problem.contract.barrier
+    target = next((s.spec for s in problem.sides if isinstance(s.spec, Memory) and s.spec.write), None)
+    if parameter is None or barrier is None or target is None:
+        return
+    chunk_bytes = problem.contract.suffix[-1] * target.bits // 8
+    name, each = f"{parameter.name}.operands", chunk_bytes * prod(repeats)
+    wanted = value_of(problem.call, parameter)
+    statement = f"each instruction adds {chunk_bytes} bytes to the barrier {barrier.name} of every CTA it writes"
+    if wanted is None:
+        yield Clause(name, statement, NOTHING)
+        return
+    totals = _totals(problem, target, each)
+    wanted = ground(wanted, problem.call.launch)
+    statement = f"{statement}, the whole call {parameter.name} = {wanted} to each"
+    if isinstance(totals, str):
+        yield Clause(name, statement, NOTHING, outcome=Outcome(holds=None, reason=totals))
+        return
+    varying = {s.name for s in problem.call.symbols if s.varies not in {"grid", "cluster"}}
+    if any(terms.variables(term) & varying for term in (*totals, wanted)):
+        reason = "what the call adds depends on a symbol that varies inside the cluster"
+        yield Clause(name, statement, NOTHING, outcome=Outcome(holds=None, reason=reason))
+        return
+    goal = terms.conj(*(terms.disj(terms.eq(total, 0), terms.eq(total, wanted)) for total in dict.fromkeys(totals)))
+    elected = tuple(v for v in problem.thread_variables() if v.role == "elected")
+    premise = terms.conj(problem.facts, terms.has_value(written(wanted, problem.call.launch)))
+    yield Clause(name, statement, Obligation((*problem.symbols, *elected), premise, goal), point="symbols")
+
+
+def _totals(problem: Problem, target: Memory, each: int) -> list[Term] | str:
+    """The bytes that each CTA's barrier receives, as terms over the symbols; why nobody knows."""
+    launch = problem.call.launch
+    if launch.ctas * launch.threads > MOST_THREADS:
+        return f"{launch.ctas * launch.threads} threads, more than the {MOST_THREADS} that are added up"
+    executes = terms.conj(problem.run.exists, problem.run.activity, problem.run.pred)
+    issuing: list[tuple[dict[str, int], Term]] = []
+    for cta in range(launch.ctas):
+        for thread in range(launch.threads):
+            own = {CTA: cta, "warpid": thread // LANES, "laneid": thread % LANES}
+            condition = terms.substitute(executes, own)
+            if condition is not False:
+                issuing.append((own, condition))
+    totals: list[Term] = []
+    for cta in range(launch.ctas):
+        there = reaches(problem, target, cta)
+        counts = Counter(terms.conj(condition, terms.substitute(there, own)) for own, condition in issuing)
+        totals.append(terms.add(0, *(terms.mul(each * count, terms.select(condition, 1, 0)) for condition, count in counts.items())))
+    return totals
+
+
+def misplaced(call: Call, parameter: Parameter) -> bool:
+    """Whether a value that is one for the whole cluster names a thread coordinate."""
+    value = value_of(call, parameter)
+    return parameter.kind == "bytes" and isinstance(value, Expr) and bool(terms.variables(value) & COORDINATES)
