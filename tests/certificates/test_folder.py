@@ -338,3 +338,25 @@ def test_the_python_functions_are_exported():
 
     assert (tilecheck.certify, tilecheck.recheck) == (folder.certify, recheck.recheck)
     assert isinstance(read_call(CALL), Call)
+
+
+def test_a_copy_of_an_unbounded_symbol_is_certified(tmp_path):
+    """A start that varies between CTAs: participation and races are about two values of it."""
+    registers = {"name": "R", "space": "register", "dtype": "bits32", "shape": [4, 8, 4], "layout": "S[(4,8,4):(1,4@laneid,1@laneid)]"}
+    view = [{"op": "slice", "begin": [0, 0, "4 * (min(max(i, 0), 2))"], "extent": [None, 8, 4]}]
+    memory = {"name": "A", "space": "shared", "dtype": "float32", "shape": [4, 8, 12], "layout": "S[(4,8,12):(96,12,1)]", "align": 16}
+    document = {
+        "schema": "tilecheck/call@1",
+        "opcode": "stmatrix.sync.aligned.m8n8.x4.shared.b16",
+        "scope": "warp",
+        "launch": {"block": [64], "cluster": [2]},
+        "symbols": [{"name": "i", "varies": "cta"}],
+        "assume": ["warpid % 2 == 0"],
+        "operands": [{**memory, "view": view}, registers],
+        "parameters": {"pred": "i > -2"},
+    }
+    (verdict,) = folder.certify([read_call(document)], tmp_path / "c")
+    assert verdict.status == PROVED
+    report = recheck.recheck(tmp_path / "c", "z3")
+    assert (report.disagreements, report.unanswered) == ((), ())
+    assert "memory.race" in {one.certificate.clause for one in report.answers}

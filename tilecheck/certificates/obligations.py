@@ -219,7 +219,7 @@ class _Stater:
         if whole:
             return every
         if (variables, rest) not in self.rests:
-            self.rests[variables, rest] = isinstance(least(variables, rest), Mapping)
+            self.rests[variables, rest] = isinstance(least([_searched(v) for v in variables], rest), Mapping)
         return used if self.rests[variables, rest] else every
 
     def hazards(self) -> Iterator[Stating]:
@@ -241,6 +241,11 @@ class _Stater:
         """Whether a clause is proved."""
         result = self.results.get(clause)
         return result is not None and result.status == PROVED
+
+
+def _searched(variable: Variable) -> Variable:
+    """The variable as `least` takes it: only symbols may be without bounds, so the copy of one is a symbol, too."""
+    return variable if variable.count is not None else replace(variable, role="symbol")
 
 
 def _kept(clauses: Iterator[object]) -> Iterator[Stated]:
