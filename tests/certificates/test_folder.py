@@ -360,3 +360,16 @@ def test_a_copy_of_an_unbounded_symbol_is_certified(tmp_path):
     report = recheck.recheck(tmp_path / "c", "z3")
     assert (report.disagreements, report.unanswered) == ((), ())
     assert "memory.race" in {one.certificate.clause for one in report.answers}
+
+
+def test_a_premise_that_names_no_variable_and_is_false_stays():
+    from tilecheck.certificates.obligations import _Stater
+    from tilecheck.prove.obligation import Obligation, Variable
+
+    stater = object.__new__(_Stater)
+    stater.rests = {}
+    n = terms.var("n")
+    with terms.comparisons_kept():
+        premise = terms.conj(terms.le(0, n), terms.eq(1, 0))
+    obligation = Obligation((Variable("n", "symbol", 0, 5),), premise, terms.lt(n, 3))
+    assert stater.parts(obligation) == terms.conjuncts(premise)

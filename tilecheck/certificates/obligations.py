@@ -12,6 +12,7 @@ from itertools import islice
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.prove import active, addresses, operands, owners, race
+from tilecheck.prove.check import clauses_of
 from tilecheck.prove.clause import NOTHING, within
 from tilecheck.prove.distinct import pair
 from tilecheck.prove.enumeration import least
@@ -92,7 +93,7 @@ def stated(call: Call, verdict: Verdict, rlimit: int = RLIMIT) -> tuple[list[Sta
 def _why(result: ClauseResult) -> str:
     """Why a clause has no formula; for one that fails, what is wrong."""
     if result.status == PROVED:
-        return next((why for end, why in WHY.items() if result.id.endswith(end)), result.statement)
+        return next((why for end, why in WHY.items() if result.id.endswith(end)), "it has no formula yet")
     return result.reason or (result.counterexample.sentence if result.counterexample is not None else result.statement)
 
 
@@ -121,10 +122,23 @@ class _Stater:
             return found
         if any(result.status == VACUOUS for result in self.results.values()):
             found.append(self.never())
-        for clause, statement, obligation in self.clauses():
+        for clause, statement, obligation in self.formulas():
             if clause in self.results:
                 found.append(self.one(clause, statement, obligation))
         return [*found, *self.hazards()]
+
+    def formulas(self) -> Iterator[Stated]:
+        """Every formula: unfolded where we know how, and what the prover asks beyond."""
+        known: dict[tuple[str, Term], set[Term]] = {}
+        if self.problem.contract.box is None:
+            for clause, statement, obligation in self.clauses():
+                known.setdefault((clause, terms.normal(obligation.premise)), set()).update(terms.conjuncts(terms.normal(obligation.goal)))
+                yield clause, statement, obligation
+        for asked in clauses_of(self.problem.call, self.problem.contract, rlimit=self.tiers.rlimit):
+            obligation = asked.obligation
+            premise, goal = terms.normal(obligation.premise), terms.normal(obligation.goal)
+            if not known.get((asked.id, premise), set[Term]()).issuperset(terms.conjuncts(goal)):
+                yield asked.id, asked.statement, obligation
 
     def facts(self) -> Stating:
         """That some symbol value satisfies the facts and some thread executes: satisfiable, or (vacuous) not."""
@@ -213,7 +227,8 @@ class _Stater:
 
     def parts(self, obligation: Obligation, *, whole: bool = False) -> tuple[Term, ...]:
         """The parts of the premise that share variables with the goal; all of them unless the rest can be satisfied."""
-        used, rest = relevant(obligation.premise, obligation.goal)
+        used, beside = relevant(obligation.premise, obligation.goal)
+        rest = tuple(map(terms.normal, beside))
         variables = tuple(v for v in obligation.variables if v.name in frozenset[str]().union(*map(terms.variables, rest)))
         every = tuple(part for part in terms.conjuncts(obligation.premise) if part is not True)
         if whole:

@@ -339,3 +339,32 @@ def _least_first(result: ClauseResult) -> tuple[object, ...]:
     values = [(abs(value), value < 0) for _, value in found.symbols]
     thread = [-1 if number is None else number for number in (found.cta, found.warp, found.lane)]
     return (values, thread, found.repeat, found.group, found.atom)
+
+
+class _Noting(_Checker):
+    """As `_Checker`, with every clause that it decides noted; nothing is taken over from other calls."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.noted: list[Clause] = []
+
+    def memo(self, problem: Problem, side: Side) -> dict[tuple[object, ...], tuple[ClauseResult, ...]] | None:
+        """Nothing is shared."""
+        del problem, side
+        return None
+
+    def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
+        """As `_Checker.clauses`."""
+        return super().clauses(problem, self._note(clauses))
+
+    def _note(self, clauses: Iterator[Clause]) -> Iterator[Clause]:
+        for clause in clauses:
+            self.noted.append(clause)
+            yield clause
+
+
+def clauses_of(call: Call, contract: Contract, *, rlimit: int = RLIMIT) -> tuple[Clause, ...]:
+    """The clauses of a call that `check` decides by a formula, in its order."""
+    noting = _Noting(call, contract, Tiers(INDEX_DTYPES[call.index_dtype], rlimit=rlimit))
+    noting.verdict()
+    return tuple(noting.noted)
