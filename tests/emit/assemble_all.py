@@ -35,7 +35,7 @@ def instruction(contract: Contract) -> str:
             count = register_count(contract, operand)
             text = ", ".join(f"%{CLASSES[operand.bits]}{k}" for k in range(count))
             fields[operand.name] = text if "{{{" in contract.issue or count == 1 else "{" + text + "}"
-    return contract.issue.format(**fields)
+    return contract.statement(fields)
 
 
 def refused(job: tuple[Target, list[str]]) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.gpu.forms import Form, all_forms
+from tests.gpu.forms import Form, register_forms
 from tests.gpu.tags import Numbers, Tags, counts, describe, different, predicted_origins
 from tilecheck.call import Call
 from tilecheck.document import read_call
@@ -131,7 +131,7 @@ def traced(forms: Iterable[Form], machine: Machine) -> tuple[list[Json], list[st
 
 def merged(rows: Sequence[Json], path: Path) -> list[Json]:
     """The rows, and those of the file at `path` that are of other forms which still exist."""
-    new, known = {str(one["form"]) for one in rows}, {form.name for form in all_forms()}
+    new, known = {str(one["form"]) for one in rows}, {form.name for form in register_forms()}
     old = read_evidence(path) if path.exists() else []
     return [*rows, *(one for one in old if one["form"] in known - new)]
 
@@ -145,7 +145,7 @@ def main() -> int:
     started = time.perf_counter()
     machine = gpu(0)
     print(machine.info, flush=True)
-    rows, failed = traced((form for form in all_forms() if options.only in form.name), machine)
+    rows, failed = traced((form for form in register_forms() if options.only in form.name), machine)
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     write_evidence(out / EVIDENCE.name, merged(rows, EVIDENCE) if options.only else rows)

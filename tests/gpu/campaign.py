@@ -1,6 +1,6 @@
 """The evidence campaign: reconstructs every form on GPU 0 and writes docs/evidence (or $OUT).
 
-Run from the repository root: `python -m tests.gpu.campaign [--only TEXT] [--out FOLDER]`. Needs numpy, cuda-core, cuda-bindings and an
+Run from the repository root: `python -m tests.gpu.campaign [--only TEXT] [--family NAME] [--out FOLDER]`. Needs numpy, cuda-core, cuda-bindings and an
 assembler; neither z3 nor sympy.
 """
 
@@ -97,12 +97,13 @@ def main() -> int:
     """Runs everything; 0 where all forms match and all mutants are noticed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
+    parser.add_argument("--family", default="", help="memory, matrix or async")
     parser.add_argument("--out", default=os.environ.get("OUT", "docs/evidence"))
     options = parser.parse_args()
     started = time.perf_counter()
     print(gpu(0).info, flush=True)
-    forms = [form for form in all_forms() if options.only in form.name]
-    rows: dict[str, list[Json]] = {"memory": [], "matrix": []}
+    forms = [form for form in all_forms() if options.only in form.name and options.family in form.family]
+    rows: dict[str, list[Json]] = {"memory": [], "matrix": [], "async": []}
     failed: list[str] = []
     for form in forms:
         try:
@@ -110,9 +111,9 @@ def main() -> int:
         except TilecheckError as error:
             failed.append(form.name)
             print(f"FAILED   {form.name}: {type(error).__name__}: {error}", flush=True)
-    for form in (form for form in later_forms() if options.only in form.name):
+    for form in (form for form in later_forms() if options.only in form.name and options.family in form.family):
         rows[form.family].append(later(form))
-    bad = mutant_rows({form.name: form for form in all_forms()}) if not options.only else []
+    bad = mutant_rows({form.name: form for form in all_forms()}) if not options.only and not options.family else []
     count, wrong = arithmetic.run()
     print(f"arithmetic: {count} values compared, {len(wrong)} differ", *wrong[:5], sep="\n  ")
     out = Path(options.out)

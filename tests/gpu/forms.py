@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tests.gpu.async_forms import async_forms, later_async_forms
 from tests.gpu.documents import DTYPES, POLICIES, TYPED, WIDTHS, Form, Json, bank, document, ordered, register, starts, warp_memory
 from tests.gpu.matrix_forms import byte_forms, matrix_forms
 
-__all__ = ["Form", "all_forms", "later_forms", "wide_forms"]
+__all__ = ["Form", "all_forms", "later_forms", "register_forms", "wide_forms"]
 
 
 def plain(opcode: str, vec: int, bits: int, *, dtype: str = "", permuted: bool = False, name: str = "", **parameters: object) -> Form:
@@ -440,9 +441,14 @@ def memory_forms() -> Iterator[Form]:
 
 def later_forms() -> list[Form]:
     """The forms that sm_90 does not have."""
-    return [*wide_forms(), *byte_forms()]
+    return [*wide_forms(), *later_async_forms(), *byte_forms()]
 
 
 def all_forms() -> list[Form]:
     """Every form, named uniquely."""
+    return [*register_forms(), *async_forms()]
+
+
+def register_forms() -> list[Form]:
+    """The forms that move bits between registers and memory or registers, each bit on its own."""
     return [*memory_forms(), *matrix_forms()]

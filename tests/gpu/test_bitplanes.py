@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.gpu.bitplanes import differences, merged, row, silicon_map, staged, traced
-from tests.gpu.forms import all_forms
+from tests.gpu.forms import register_forms
 from tests.gpu.simulated import Simulated
 from tests.gpu.tags import INVERTED, MIXED, ONE, UNDEFINED, ZERO, Tags, different, predicted_origins
 from tilecheck.document import read_call
@@ -22,7 +22,7 @@ from tilecheck.reconstruct.run import contract_of
 from tilecheck.spec import contract_hash
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence" / "bitplanes.json"
-FORMS = {form.name: form for form in all_forms()}
+FORMS = {form.name: form for form in register_forms()}
 CHOSEN = [
     "ld.global.b8",
     "ld.shared.v2.b16",

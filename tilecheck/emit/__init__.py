@@ -53,7 +53,8 @@ def emit_kernel_unchecked(call: Call, arch: str | None = None, *, contract: Cont
     binding = bind(call, contract)
     issues = list(binding.issues())
     registers = Registers(binding, issues)
-    return write_kernel(binding, write_snippet(binding, architecture(call, binding.contract, arch), issues, registers), registers)
+    emission = write_snippet(binding, architecture(call, binding.contract, arch), issues, registers, accounted=True)
+    return write_kernel(binding, emission, registers)
 
 
 def _require_proved(call: Call) -> None:

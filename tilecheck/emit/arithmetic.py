@@ -116,16 +116,16 @@ class Arithmetic:
         self.ranges = dict(ranges)
         self.prefix = prefix
         self.lines: list[str] = []
-        self._count = {"s": 0, "p": 0, "u": 0}
+        self._count = {"s": 0, "p": 0, "u": 0, "h": 0}
         self._memo: dict[Term, str] = {}
 
     def declarations(self) -> list[str]:
         """The `.reg` lines of the temporaries used so far."""
-        types = {"s": ".b64", "p": ".pred", "u": ".b32"}
+        types = {"s": ".b64", "p": ".pred", "u": ".b32", "h": ".b16"}
         return [f".reg {types[kind]} {self.prefix}{kind}<{count}>;" for kind, count in self._count.items() if count]
 
     def fresh(self, kind: str = "s") -> str:
-        """A new temporary: kind s (64 bits), u (32 bits) or p (predicate)."""
+        """A new temporary: kind s (64 bits), u (32 bits), h (16 bits) or p (predicate)."""
         name = f"{self.prefix}{kind}{self._count[kind]}"
         self._count[kind] += 1
         return name

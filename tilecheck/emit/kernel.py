@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilecheck.emit.arithmetic import Arithmetic
+from tilecheck.emit.barrier import Completion
 from tilecheck.emit.binding import Binding, Bound
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.plan import Elected, GlobalTensor, Json, Parameter, RegisterBank, StagedTensor, Uniform, Varying, to_json, words
@@ -112,6 +113,7 @@ class _Writer:
         self.binding, self.registers, self.parameters = binding, registers, parameters
         self.a = Arithmetic({}, {}, "%tk_")
         self.after: list[str] = []
+        self.completion = Completion(binding.contract, binding.call.launch)
         self.labels = 0
         self.shared_bytes = 0
         self.local_lines: list[str] = []
@@ -145,6 +147,9 @@ class _Writer:
             self._fit(cursor)
             a.write("bar.sync 0;")
             self.after.insert(0, "bar.sync 0;")
+        for line in self.completion.before(a):
+            a.write(line)
+        self.after = [*self.completion.after(a), *self.after]
 
     def _fit(self, cursor: Term) -> None:
         """Where alignment might not fit beside full shared memory, a trap for the case that it does not."""
@@ -269,11 +274,12 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
         raise EmissionError(f"{shared} bytes of shared memory, more than the {SHARED_LIMIT} of a CTA")
     declarations = _declarations(emission, registers)
     lines = [
-        f".version {version(emission.arch, call.opcode)}",
+        f".version {version(emission.arch, call.opcode, binding.contract.isa)}",
         f".target {emission.arch}",
         ".address_size 64",
         "",
         *([".extern .shared .align 16 .b8 tc_shared[];"] if writer.shared_bytes else []),
+        *writer.completion.declarations(),
         f".visible .entry {NAME}(",
         *_parameter_lines(parameters),
         ")",
@@ -288,6 +294,7 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
         *guard,
         "",
         emission.ptx,
+        *binding.contract.completion,
         *(["TC_DONE:"] if guard else []),
         *writer.after,
         "ret;",
@@ -327,10 +334,10 @@ def _parameter_lines(parameters: tuple[Parameter, ...]) -> list[str]:
     return [f"  .param .u64 tc_p{k}{',' if k < count - 1 else ''}" for k in range(count)]
 
 
-def version(arch: str, opcode: str = "") -> str:
-    """The PTX ISA version of a module: the lowest that knows the architecture and the form, at least 8.4."""
+def version(arch: str, opcode: str = "", isa: str = "") -> str:
+    """The PTX ISA version of a module: the lowest that knows the architecture and the form (`isa`: the contract's own), at least 8.4."""
     number, kind = arch_rank(arch)
     parts = opcode.split(".")
     wide = "v8" in parts or ("v4" in parts and opcode.endswith("64"))
     found = next(text for least, text in reversed(VERSIONS) if number >= least)
-    return max(found, "8.8" if wide or kind == 1 else "", "9.1" if {"volatile", "local"} <= set(parts) else "")
+    return max(found, isa, "8.8" if wide or kind == 1 else "", "9.1" if {"volatile", "local"} <= set(parts) else "")

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilecheck.call import Call, Launch
-from tilecheck.emit.arithmetic import RING, Arithmetic, fits_64_bits, simplified
+from tilecheck.emit.arithmetic import Arithmetic, fits_64_bits, simplified
 from tilecheck.emit.binding import Binding, Bound, Issue
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.names import Names, comment
+from tilecheck.emit.parameters import Operands, barrier_register, values
 from tilecheck.layout.tile import base_tile, swizzles
 from tilecheck.scopes import CTA, ground
 from tilecheck.spec import Contract, Memory, Register, arch_has, arch_rank
@@ -150,15 +151,15 @@ def guard_term(call: Call) -> Term:
     return terms.conj(call.guard, *own)
 
 
-def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: Registers) -> Emission:
-    """The snippet of a bound call."""
+def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: Registers, *, accounted: bool = False) -> Emission:
+    """The snippet of a bound call. accounted: each instruction with what tells its barriers how many bytes will come."""
     call = binding.call
     pointers = {f"@ptr:{tensor}": name for tensor, name in registers.pointers.items()}
     arithmetic = Arithmetic({**pointers, **registers.symbols, ELECTED: "%tc_elected"}, binding.ranges)
     tensors = {o.spec.name: o.tensor for o in binding.operands if isinstance(o.spec, Memory)}
     addresses = [{name: terms.add(var(f"@ptr:{tensors[name]}"), offset) for name, offset in issue.bytes.items()} for issue in issues]
     pred = checked_condition(binding, binding.run.pred, "pred")
-    extras = _extra_operands(binding)
+    extras = values(binding)
     used = [
         *(simplified(a, binding.ranges) for issue in addresses for a in issue.values()),
         simplified(pred, binding.ranges),
@@ -167,8 +168,10 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     names = frozenset(name for term in used for name in terms.variables(term))
     coordinates(arithmetic, call.launch, names)
     prefix = "" if pred is True else f"@{arithmetic.predicate(pred)} "
-    operands = {name: arithmetic.register(term) for name, term in extras.items()}
-    places = [{name: arithmetic.address(term) for name, term in one.items()} for one in addresses]
+    others = Operands(binding, arithmetic, extras)
+    operands = others.fields()
+    places = [{name: others.address(name, term) for name, term in one.items()} for one in addresses]
+    account = others.accounting(pred) if accounted else []
     instructions = tuple(
         prefix + _instruction(binding.contract, registers, issue, {**operands, **place})
         for issue, place in zip(issues, places, strict=True)
@@ -176,7 +179,8 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     declarations, sets = _interface(binding, registers, names)
     guard = guard_term(call)
     head = _head(binding, arch, declarations, sets, None if guard is True else str(guard))
-    body = ["{", *arithmetic.declarations(), *arithmetic.lines, *instructions, "}"]
+    statements = (line for instruction in instructions for line in (*account, instruction))
+    body = ["{", *arithmetic.declarations(), *arithmetic.lines, *statements, "}"]
     return Emission("\n".join([*head, *body, ""]), instructions, arch, declarations, sets, None if guard is True else str(guard))
 
 
@@ -189,22 +193,6 @@ def checked_condition(binding: Binding, condition: Term, what: str) -> Term:
     return grounded
 
 
-def _extra_operands(binding: Binding) -> dict[str, Term]:
-    """The values of the parameters that are PTX operands."""
-    found: dict[str, Term] = {}
-    for parameter in binding.contract.parameters:
-        if parameter.operand:
-            value = binding.call.parameter(parameter.name)
-            if not isinstance(value, int | Expr):
-                raise EmissionError(f"{binding.contract.opcode} needs the parameter {parameter.name}")
-            term = simplified(binding.ground(value), binding.ranges)
-            ring = all(isinstance(node, int) or node.op in RING for node in terms.subterms(term))
-            if isinstance(term, Expr) and not ring and fits_64_bits(term, binding.ranges) is not None:
-                raise EmissionError(f"{parameter.name}: {term} may leave 64 bits")
-            found[parameter.name] = term
-    return found
-
-
 def _instruction(contract: Contract, registers: Registers, issue: Issue, others: Mapping[str, str]) -> str:
     """The contract's issue template, filled."""
     fields = {"opcode": contract.opcode, **others}
@@ -212,7 +200,7 @@ def _instruction(contract: Contract, registers: Registers, issue: Issue, others:
         text = ", ".join(f"{registers.banks[name]}{slot}" for slot in slots)
         braced = "{{{" + name + "}}}" in contract.issue
         fields[name] = text if braced or len(slots) == 1 else "{" + text + "}"
-    return contract.issue.format(**fields)
+    return contract.statement(fields)
 
 
 def _interface(binding: Binding, registers: Registers, names: frozenset[str]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -232,6 +220,10 @@ def _interface(binding: Binding, registers: Registers, names: frozenset[str]) ->
         base = bound.view.tensor.base
         residue = f", {base[1]} modulo {base[0]}" if base else ""
         sets[name] = f"the address of {tensor} in {bound.view.tensor.space} memory, a multiple of {bound.view.tensor.align}{residue}"
+    barrier = barrier_register(binding)
+    if barrier is not None:
+        declarations.append(f".reg .b64 {barrier};")
+        sets[barrier] = "the address of the barrier in shared memory, at the same offset in every CTA"
     for symbol, name in registers.symbols.items():
         if symbol in names:
             declarations.append(f".reg .b64 {name};")

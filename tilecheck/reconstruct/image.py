@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilecheck.errors import TilecheckError
 from tilecheck.evaluate.predict import Image
+from tilecheck.reconstruct import combine
 from tilecheck.reconstruct.arena import Arena, Bytes, Region, shown
+from tilecheck.reconstruct.combine import Combined
 
 CONSTANTS = {"zero": 0}
 """Fills of an image with one value in every byte."""
@@ -36,13 +37,14 @@ class Part:
 class Expected:
     """source: the place whose value each byte of the arena must hold; constant: its value where it has one, else -1; undefined: not compared.
 
-    cut: the bytes that are put together from parts of others (of none: zeros).
+    cut: the bytes that are put together from parts of others (of none: zeros). combined: the elements of a reduction.
     """
 
     source: npt.NDArray[np.int64]
     constant: npt.NDArray[np.int16]
     undefined: npt.NDArray[np.bool_]
     cut: Mapping[int, tuple[Part, ...]]
+    combined: tuple[Combined, ...] = ()
 
     def wrong(self, runs: Sequence[Bytes]) -> npt.NDArray[np.int64]:
         """The places at which some run differs."""
@@ -53,7 +55,10 @@ class Expected:
             wanted[fixed] = self.constant[fixed].astype(np.uint8)
             for place, parts in self.cut.items():
                 wanted[place] = sum(one.value(run) for one in parts)
+            for one in self.combined:
+                wanted[list(one.at)] = content[list(one.at)]
             bad |= wanted != content
+            bad[combine.wrong([one for one in self.combined if one.settled], run, content)] = True
         return np.flatnonzero(bad & ~self.undefined)
 
 
@@ -67,6 +72,7 @@ class _Writer:
         self.constant = np.full(arena.bytes, -1, dtype=np.int16)
         self.undefined = np.zeros(arena.bytes, dtype=np.bool_)
         self.cut: dict[int, tuple[Part, ...]] = {}
+        self.combined: list[tuple[int, str, list[int]]] = []
         for at, raw in arena.fixed_bytes():
             self.constant[at : at + raw.size] = raw
         for region in arena.regions:
@@ -117,16 +123,25 @@ class _Writer:
         return self.copy(region, *where[:3]) + slot * region.slot_bytes + byte
 
     def memory(self, row: Sequence[Any]) -> None:
-        """[operand, byte, null, word], or [operand, byte, register operand, [cta, warp, lane, slot, byte]]."""
-        label, byte, name, source = row
+        """[operand, byte, null, word], [operand, byte, register operand, [cta, warp, lane, slot, byte]] or [operand, byte, tensor, byte].
+
+        A last entry {"cta", "from"} says which copies of shared memory the byte and its source lie in.
+        """
+        label, byte, name, source = row[:4]
+        where: Mapping[str, Any] = row[4] if len(row) > 4 else {}
         region = self.new(label)
+        if source == "combined":
+            sources = [self.place(one[0], one[1], one[2] if len(one) > 2 else 0, 0, 0) for one in where["sources"]]
+            self.combined.append((self.copy(region, where.get("cta", 0), 0, 0) + byte, where["by"], sources))
+            return
         if name is None:
-            for copy in range(region.copies):
+            for copy in (where["cta"],) if "cta" in where else range(region.copies):
                 at = region.at + copy * region.size + byte
                 self.word(slice(at, at + 1), source)
             return
         if isinstance(source, int):
-            raise TilecheckError(f"the image moves memory to memory: {row}")
+            self.source[self.copy(region, where.get("cta", 0), 0, 0) + byte] = self.place(name, source, where.get("from", 0), 0, 0)
+            return
         self.source[self.copy(region, *source[:3]) + byte] = self.place(name, source, *source[:3])
 
     def word(self, where: slice, word: str) -> None:
@@ -144,4 +159,14 @@ def expected(arena: Arena, image: Image, tensors: Mapping[str, str], threads: in
         writer.register(row)
     for row in image.memory:
         writer.memory(row)
-    return Expected(writer.source, writer.constant, writer.undefined, writer.cut)
+    return Expected(writer.source, writer.constant, writer.undefined, writer.cut, tuple(elements(writer.combined)))
+
+
+def elements(found: Sequence[tuple[int, str, list[int]]]) -> Iterator[Combined]:
+    """Bytes in ascending order (place, operator, sources), put together as elements: from the first byte of every run on."""
+    held: list[tuple[int, str, list[int]]] = []
+    for one in sorted(found):
+        held.append(one)
+        if len(held) == combine.element_bytes(one[1]):
+            yield Combined(one[1], tuple(at for at, _, _ in held), tuple(zip(*(sources for _, _, sources in held), strict=True)))
+            held = []

@@ -110,6 +110,9 @@ def compared(observed: Observed, image: Image) -> tuple[tuple[Difference, ...], 
 
 
 def _wanted(place: Arena, wanted: Expected, k: int) -> str:
+    made = next((one for one in wanted.combined if k in one.at), None)
+    if made is not None:
+        return f"{made.by} of {place.describe(made.at[0])} and {', '.join(place.describe(source[0]) for source in made.sources)}"
     constant = int(wanted.constant[k])
     return f"the constant {constant}" if constant >= 0 else f"the value of {place.describe(int(wanted.source[k]))}"
 
@@ -117,6 +120,8 @@ def _wanted(place: Arena, wanted: Expected, k: int) -> str:
 def _counts(place: Arena, wanted: Expected) -> Json:
     """Register slots and memory bytes compared, how many of each changed place, and how many are undefined."""
     moved = (wanted.source != np.arange(place.bytes)) | (wanted.constant >= 0)
+    made = np.zeros(place.bytes, dtype=np.bool_)
+    made[[at for one in wanted.combined for at in one.at]] = True
     registers = memory = written = undefined = 0
     for one in place.regions:
         if one.role not in {"tensor", "after"}:
@@ -132,7 +137,7 @@ def _counts(place: Arena, wanted: Expected) -> Json:
             registers += int((~skipped).sum()) // one.slot_bytes
         else:
             memory += int((~skipped).sum())
-        written += int((changed & ~skipped & moved[here]).sum())
+        written += int(((changed & ~skipped & moved[here]) | made[here]).sum())
         undefined += int(skipped.sum())
     return {
         "registers": registers,

@@ -123,8 +123,8 @@ def issue_text(contract: Contract) -> str:
         count = register_count(contract, operand)
         text = ", ".join(f"{operand.name}{k}" for k in range(count))
         fields[operand.name] = text if count == 1 or "{{{" + operand.name + "}}}" in contract.issue else "{" + text + "}"
-    fields |= {p.name: p.name for p in contract.parameters if p.operand}
-    return contract.issue.format(**fields)
+    fields |= {p.name: p.name for p in contract.parameters if p.operand and p.required}
+    return contract.statement(fields, shown=True)
 
 
 def register_count(contract: Contract, operand: Register) -> int:

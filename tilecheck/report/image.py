@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from tilecheck.report.console import plain
 
@@ -13,7 +13,7 @@ Row = Sequence[object]
 def as_text(image: Mapping[str, object]) -> str:
     """One line a register slot; runs of bytes with consecutive sources on one line."""
     registers = [_register(row) for row in cast("Sequence[Row]", image.get("registers", ()))]
-    memory = [_run(run) for run in _runs(cast("Sequence[Row]", image.get("memory", ())))]
+    memory = [_run(run) for run in _runs(sorted(cast("Sequence[Row]", image.get("memory", ())), key=_by_copy))]
     lines = [*registers, *memory]
     return plain("".join(f"{line}\n" for line in lines)) if lines else "nothing is written\n"
 
@@ -72,7 +72,24 @@ def _runs(rows: Sequence[Row]) -> list[list[Row]]:
     return runs
 
 
+def _copies(row: Row) -> dict[str, Any]:
+    """Which copies of shared memory a byte and its source lie in, and what combines them."""
+    return cast("dict[str, Any]", row[4]) if len(row) > 4 else {}
+
+
+def _by_copy(row: Row) -> tuple[object, int, int]:
+    return row[0], cast("int", _copies(row).get("cta", 0)), cast("int", row[1])
+
+
+def _combined(row: Row) -> list[Row]:
+    return cast("list[Row]", _copies(row).get("sources", []))
+
+
 def _continues(before: Row, after: Row) -> bool:
+    if any(_copies(before).get(key) != _copies(after).get(key) for key in ("cta", "from", "by")):
+        return False
+    if [[name, cast("int", byte) + 1, *cta] for name, byte, *cta in _combined(before)] != [list(one) for one in _combined(after)]:
+        return False
     if before[0] != after[0] or cast("int", after[1]) != cast("int", before[1]) + 1 or before[2] != after[2]:
         return False
     left, right = before[3], after[3]
@@ -88,6 +105,17 @@ def _run(run: list[Row]) -> str:
     first, last = run[0], run[-1]
     where = f"{first[0]} byte {first[1]}" if len(run) == 1 else f"{first[0]} bytes {first[1]}..{last[1]}"
     source, place = first[2], first[3]
+    copies = _copies(first)
+    if "cta" in copies:
+        where = where.replace(" ", f" cta {copies['cta']} ", 1)
+    if place == "combined":
+        sources = (
+            f"{_named(name, cta)}[{begin}..{end}]"
+            for (name, begin, *cta), (_, end, *_) in zip(_combined(first), _combined(last), strict=True)
+        )
+        return f"{where} = {copies['by']} of what they hold and {', '.join(sources)}"
+    if "from" in copies:
+        source = _named(source, [copies["from"]])
     if source is None:
         return f"{where} = {place}"
     if isinstance(place, list | tuple):
@@ -96,3 +124,7 @@ def _run(run: list[Row]) -> str:
         shown = f"byte {byte}" if byte == end else f"bytes {byte}..{end}"
         return f"{where} = {source} cta {cta} warp {warp} lane {lane} slot {slot} {shown}"
     return f"{where} = {source}[{place}]" if place == last[3] else f"{where} = {source}[{place}..{last[3]}]"
+
+
+def _named(tensor: object, cta: list[object]) -> str:
+    return f"{tensor} cta {cta[0]}" if cta else str(tensor)
