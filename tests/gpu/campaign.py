@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from tests.gpu import arithmetic
+from tests.gpu.async_mutants import async_mutants
 from tests.gpu.forms import Form, all_forms, later_forms
 from tests.gpu.mutants import contract_data, mutants
 from tilecheck.document import read_call
@@ -66,7 +67,7 @@ def later(form: Form) -> Json:
 def mutant_rows(forms: dict[str, Form]) -> list[Json]:
     """Every mutant against its form: `noticed` where the comparison fails, as it must."""
     rows: list[Json] = []
-    for one in mutants():
+    for one in (one for one in (*mutants(), *async_mutants()) if one.form in forms):
         form = forms[one.form]
         call = read_call(form.document)
         wrong = one.emits(contract_of(call)) if one.emits else None
@@ -113,7 +114,7 @@ def main() -> int:
             print(f"FAILED   {form.name}: {type(error).__name__}: {error}", flush=True)
     for form in (form for form in later_forms() if options.only in form.name and options.family in form.family):
         rows[form.family].append(later(form))
-    bad = mutant_rows({form.name: form for form in all_forms()}) if not options.only and not options.family else []
+    bad = mutant_rows({form.name: form for form in all_forms() if options.family in form.family}) if not options.only else []
     count, wrong = arithmetic.run()
     print(f"arithmetic: {count} values compared, {len(wrong)} differ", *wrong[:5], sep="\n  ")
     out = Path(options.out)
@@ -122,7 +123,9 @@ def main() -> int:
         if entries:
             write_evidence(out / f"{family}.json", entries)
     if bad:
-        (out / "mutants.json").write_text(json.dumps(bad, indent=1) + "\n", encoding="utf-8")
+        (out / f"mutants{'-' if options.family else ''}{options.family}.json").write_text(
+            json.dumps(bad, indent=1) + "\n", encoding="utf-8"
+        )
     different = [str(row["form"]) for entries in rows.values() for row in entries if row["matches"] is False]
     missed = sum(row["matches"] is True for row in bad)
     print(

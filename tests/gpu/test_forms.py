@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.gpu import arithmetic, campaign
+from tests.gpu.async_mutants import async_mutants
 from tests.gpu.forms import all_forms, later_forms
 from tests.gpu.mutants import contract_data, mutants
 from tilecheck.document import read_call
@@ -46,14 +47,15 @@ def test_stores_leave_less_than_one_percent_undefined():
 
 
 def test_there_are_mutants_of_every_image_bearing_part():
-    found = mutants()
-    assert len(found) >= 20
-    assert {one.part for one in found} == {"owner", "provider", "walk", "word order", "width", "transposition"}
+    found = [*mutants(), *async_mutants()]
+    assert len(mutants()) >= 20
+    assert {one.part for one in mutants()} == {"owner", "provider", "walk", "word order", "width", "transposition"}
+    assert {one.part for one in async_mutants()} == {"zero fill", "destination CTA", "operator", "walk"}
     assert all((one.predicts is None) != (one.emits is None) for one in found)
 
 
 def test_every_mutant_changes_the_prediction_or_the_kernel():
-    for one in mutants():
+    for one in (*mutants(), *async_mutants()):
         form = FORMS[one.form]
         call = read_call(form.document)
         if one.predicts:
@@ -67,7 +69,7 @@ def test_every_mutant_changes_the_prediction_or_the_kernel():
             assert kernel.ptx != emit_kernel_unchecked(call, "sm_90").ptx, one.what
 
 
-@pytest.mark.parametrize("family", ["memory", "matrix"])
+@pytest.mark.parametrize("family", ["memory", "matrix", "async"])
 def test_evidence_covers_every_form(family):
     entries = {str(entry["form"]): entry for entry in read_evidence(EVIDENCE / f"{family}.json")}
     for form in all_forms():
@@ -78,7 +80,7 @@ def test_evidence_covers_every_form(family):
     assert all(entries[form.name]["status"] == "assembled, not reconstructed" for form in later)
 
 
-@pytest.mark.parametrize("family", ["memory", "matrix"])
+@pytest.mark.parametrize("family", ["memory", "matrix", "async"])
 def test_evidence_is_of_the_ptx_and_contracts_that_stand_here(family):
     stale: list[str] = []
     for entry in read_evidence(EVIDENCE / f"{family}.json"):

@@ -41,10 +41,15 @@ def _dec(old: Array, source: Array) -> Array:
     return np.where((old == 0) | (old > source), source, old - np.uint32(1)).astype(old.dtype)
 
 
+def _numbers(choose: Callable[[Array, Array], Array], old: Array, source: Array) -> Array:
+    """The chosen one; of a number and a NaN (a signalling one too, on an H200) the number."""
+    return np.where(old != old, source, np.where(source != source, old, choose(old, source)))  # noqa: PLR0124 (a NaN differs from itself)
+
+
 OPERATORS: Mapping[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, b: a + b,
-    "min": np.fmin,
-    "max": np.fmax,
+    "min": lambda a, b: _numbers(np.minimum, a, b),
+    "max": lambda a, b: _numbers(np.maximum, a, b),
     "inc": _inc,
     "dec": _dec,
     "and": np.bitwise_and,
@@ -55,10 +60,11 @@ OPERATORS: Mapping[str, Callable[[Array, Array], Array]] = {
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """One element: the places of its bytes, low first, and of the bytes of every source; by: operator and type, e.g. `add.u32`."""
+    """One element: the places of its bytes, low first, where they stood before, and the bytes of every source; by: e.g. `add.u32`."""
 
     by: str
     at: tuple[int, ...]
+    before: tuple[int, ...]
     sources: tuple[tuple[int, ...], ...]
 
     @property
@@ -79,7 +85,7 @@ def wrong(elements: Sequence[Combined], run: int, content: Bytes) -> list[int]:
     for one in elements:
         operator, kind = one.by.split(".")
         now = np.array([content[list(one.at)]]).view(TYPES[kind])
-        old = _filled(one.at, run, kind)
+        old = _filled(one.before, run, kind)
         for source in one.sources:
             with np.errstate(all="ignore"):
                 old = _apply(operator, kind, old, _filled(source, run, kind))

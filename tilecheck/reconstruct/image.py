@@ -72,7 +72,7 @@ class _Writer:
         self.constant = np.full(arena.bytes, -1, dtype=np.int16)
         self.undefined = np.zeros(arena.bytes, dtype=np.bool_)
         self.cut: dict[int, tuple[Part, ...]] = {}
-        self.combined: list[tuple[int, str, list[int]]] = []
+        self.combined: list[tuple[int, int, str, list[int]]] = []
         for at, raw in arena.fixed_bytes():
             self.constant[at : at + raw.size] = raw
         for region in arena.regions:
@@ -132,7 +132,8 @@ class _Writer:
         region = self.new(label)
         if source == "combined":
             sources = [self.place(one[0], one[1], one[2] if len(one) > 2 else 0, 0, 0) for one in where["sources"]]
-            self.combined.append((self.copy(region, where.get("cta", 0), 0, 0) + byte, where["by"], sources))
+            at, before = (self.copy(one, where.get("cta", 0), 0, 0) + byte for one in (region, self.old(self.tensors[label])))
+            self.combined.append((at, before, where["by"], sources))
             return
         if name is None:
             for copy in (where["cta"],) if "cta" in where else range(region.copies):
@@ -162,11 +163,12 @@ def expected(arena: Arena, image: Image, tensors: Mapping[str, str], threads: in
     return Expected(writer.source, writer.constant, writer.undefined, writer.cut, tuple(elements(writer.combined)))
 
 
-def elements(found: Sequence[tuple[int, str, list[int]]]) -> Iterator[Combined]:
-    """Bytes in ascending order (place, operator, sources), put together as elements: from the first byte of every run on."""
-    held: list[tuple[int, str, list[int]]] = []
+def elements(found: Sequence[tuple[int, int, str, list[int]]]) -> Iterator[Combined]:
+    """Bytes in ascending order (place, place before, operator, sources), put together as elements: from the first byte of every run on."""
+    held: list[tuple[int, int, str, list[int]]] = []
     for one in sorted(found):
         held.append(one)
-        if len(held) == combine.element_bytes(one[1]):
-            yield Combined(one[1], tuple(at for at, _, _ in held), tuple(zip(*(sources for _, _, sources in held), strict=True)))
+        if len(held) == combine.element_bytes(one[2]):
+            at, before, _, sources = zip(*held, strict=True)
+            yield Combined(one[2], at, before, tuple(zip(*sources, strict=True)))
             held = []

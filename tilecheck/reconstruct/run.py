@@ -112,7 +112,7 @@ def compared(observed: Observed, image: Image) -> tuple[tuple[Difference, ...], 
 def _wanted(place: Arena, wanted: Expected, k: int) -> str:
     made = next((one for one in wanted.combined if k in one.at), None)
     if made is not None:
-        return f"{made.by} of {place.describe(made.at[0])} and {', '.join(place.describe(source[0]) for source in made.sources)}"
+        return f"{made.by} of {place.describe(made.before[0])} and {', '.join(place.describe(source[0]) for source in made.sources)}"
     constant = int(wanted.constant[k])
     return f"the constant {constant}" if constant >= 0 else f"the value of {place.describe(int(wanted.source[k]))}"
 
