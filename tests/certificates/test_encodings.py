@@ -167,6 +167,23 @@ def test_products_of_wide_symbols_are_asked_in_integers():
     assert SOLVERS["z3"].ask(main.text, main.logic, Limits())[0] == "unsat"
 
 
+def test_divisions_of_wide_symbols_are_asked_in_integers():
+    n = Variable("n", "symbol", -(1 << 63), (1 << 63) - 1)
+    remainder = terms.sub(var("n"), terms.mul(3, terms.floordiv(var("n"), 3)))
+    stating = Stating("c", "s", "", "", Obligation((n,), True, terms.le(0, remainder)), (), UNSAT)
+    main, wrap = scripts(stating, "test")
+    assert (main.logic, wrap) == ("QF_LIA", None)
+    assert SOLVERS["z3"].ask(main.text, main.logic, Limits())[0] == "unsat"
+
+
+def test_bit_operations_that_integers_do_not_hold_stay_bit_vectors():
+    n, m = (Variable(name, "symbol", 0, 1 << 73) for name in "nm")
+    goal = terms.le(terms.floordiv(terms.xor(var("n"), var("m")), 3), 1 << 74)
+    main, wrap = scripts(Stating("c", "s", "", "", Obligation((n, m), True, goal), (), UNSAT), "test")
+    assert main.logic == "QF_BV"
+    assert wrap is not None
+
+
 def test_a_symbol_without_a_value_makes_the_formula_unsatisfiable():
     empty = Variable("n", "symbol", 3, 2)
     stating = Stating("facts", "s", "", "", Obligation((empty,), True, False), (), UNSAT)

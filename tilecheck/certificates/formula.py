@@ -98,3 +98,9 @@ def has_product(formula: Formula) -> bool:
         all(isinstance(arg, Expr) for arg in node.args) if node.op == "*" else node.op in DIVISIONS and isinstance(node.args[1], Expr)
         for node in formula.nodes
     )
+
+
+def divides_oddly(formula: Formula) -> bool:
+    """Whether something is divided by a constant that is no power of two."""
+    divisors = (terms.arguments(node)[1] for node in formula.nodes if node.op in DIVISIONS)
+    return any(isinstance(divisor, int) and divisor & (divisor - 1) != 0 for divisor in divisors)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilecheck.certificates import bitvectors, integers
-from tilecheck.certificates.formula import Formula, NoForm, counted, formula, has_product, steps_name
+from tilecheck.certificates.formula import Formula, NoForm, counted, divides_oddly, formula, has_product, steps_name
 from tilecheck.certificates.obligations import SAT, UNKNOWN, UNSAT, Stating
 from tilecheck.certificates.text import comment, variable_name
 from tilecheck.prove.obligation import Variable
 
 WIDEST_PRODUCT = 48
-"""Products of variables are asked in bit-vectors up to this width, in integers beyond."""
+"""Products of variables, and divisions that are no shifts, are asked in bit-vectors up to this width, in integers beyond."""
 MEANING = {
     UNSAT: "unsat means: no values in the declared ranges satisfy the premise without the goal",
     SAT: "sat means: the values below satisfy the premise without the goal",
@@ -43,10 +43,10 @@ def scripts(stating: Stating, about: str) -> tuple[Script, Script | None]:
         *(comment(f"decided by: {stating.method}") if stating.method else ()),
         *comment(MEANING[stating.expected]),
     ]
-    width = _width(found)
+    width, lines = _encoded(found)
     pinned = _witness(stating, found, width)
     if width is None:
-        text = _whole(head, integers.logic(found), stating.expected, [*integers.asked(found), *pinned])
+        text = _whole(head, integers.logic(found), stating.expected, [*lines, *pinned])
         return Script(integers.logic(found), stating.expected, text, None), None
     head += comment(f"numbers are signed, of {width} bits; that nothing wraps there is the other file's to show")
     formal = bitvectors.asked(found)
@@ -62,13 +62,18 @@ def scripts(stating: Stating, about: str) -> tuple[Script, Script | None]:
     return main, Script(bitvectors.LOGIC, UNSAT, _whole(head, bitvectors.LOGIC, UNSAT, steps), width)
 
 
-def _width(found: Formula) -> int | None:
-    """The width of the bit-vectors; None for integers."""
+def _encoded(found: Formula) -> tuple[int | None, list[str]]:
+    """The width of the bit-vectors; or None, and the formula in integers. NoForm where there is neither."""
     try:
         width = bitvectors.width_of(found)
     except NoForm:
-        return None
-    return None if width > WIDEST_PRODUCT and has_product(found) else width
+        return None, integers.asked(found)
+    if width <= WIDEST_PRODUCT or not (has_product(found) or divides_oddly(found)):
+        return width, []
+    try:
+        return None, integers.asked(found)
+    except NoForm:
+        return width, []
 
 
 def _witness(stating: Stating, found: Formula, width: int | None) -> list[str]:
