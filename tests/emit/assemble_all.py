@@ -12,7 +12,7 @@ from multiprocessing import Pool
 from tilecheck.emit import assemble
 from tilecheck.emit.kernel import version
 from tilecheck.report.explain import register_count
-from tilecheck.spec import Contract, Register, built_in_families
+from tilecheck.spec import Contract, Parameter, Register, built_in_families
 
 CLASSES = {8: "h", 16: "h", 32: "r", 64: "d", 128: "q"}
 HEAD = """.version {version}
@@ -26,9 +26,16 @@ CHUNK = 300
 Target = tuple[str, str]  # architecture, PTX version
 
 
+def value(parameter: Parameter) -> str:
+    """Any value of a parameter."""
+    if parameter.kind == "chunk":
+        return str((*parameter.choices, parameter.step)[0])
+    return {"barrier": "%ptr", "u64": "%policy"}.get(parameter.kind) or f"%{CLASSES[parameter.bits]}0"
+
+
 def instruction(contract: Contract) -> str:
     """The contract's instruction on any registers."""
-    fields = {"opcode": contract.opcode, "cache_policy": "%policy"}
+    fields = {"opcode": contract.opcode} | {p.name: value(p) for p in contract.parameters if p.operand and p.required}
     for operand in contract.operands:
         fields[operand.name] = "%ptr"
         if isinstance(operand, Register):
@@ -55,7 +62,7 @@ def main() -> int:
         for qualifiers in entry.grammar.legal():
             contract = entry.contract(qualifiers)
             for arch in contract.floors if contract.space_written else ():
-                by[arch, version(arch, contract.opcode)].append(instruction(contract))
+                by[arch, version(arch, contract.opcode, contract.isa)].append(instruction(contract))
     jobs = [(target, lines[at : at + CHUNK]) for target, lines in by.items() for at in range(0, len(lines), CHUNK)]
     with Pool() as pool:
         bad = [one for found in pool.imap_unordered(refused, jobs) for one in found]

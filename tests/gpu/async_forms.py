@@ -216,8 +216,6 @@ def reductions() -> Iterator[Form]:
     entry = find_entry("cp.reduce.async.bulk")
     assert entry is not None
     for qualifiers in entry.grammar.legal():
-        if qualifiers["hint"] and qualifiers["op"] != "add":
-            continue
         opcode, kind = entry.grammar.spell(qualifiers), qualifiers["type"]
         bits = int(kind.lstrip("bfus"))
         dtype = REDUCTIONS.get(kind) or f"{DTYPES[kind[0]]}{bits}"

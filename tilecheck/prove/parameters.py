@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from tilecheck.call import COORDINATES, INDEX_DTYPES, Call
-from tilecheck.fitting import chunk_fault, chunk_text
+from tilecheck.fitting import chunk_fault, chunk_text, value_of
 from tilecheck.prove import structure
 from tilecheck.prove.addresses import in_range
 from tilecheck.prove.clause import NOTHING, Clause, Finding, ranges_of
@@ -16,18 +16,9 @@ from tilecheck.prove.problem import Problem
 from tilecheck.scopes import CTA, LANES, ground, hardware_terms, written
 from tilecheck.spec.contract import ADDRESSING, Contract, Memory, Parameter
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term, var
 
 MOST_THREADS = 1 << 14
-
-
-def value_of(call: Call, parameter: Parameter) -> Term | None:
-    """The value of a parameter as a term, None where it is not given (or is a word)."""
-    value = call.parameter(parameter.name)
-    if isinstance(value, str):
-        return None if parameter.kind == "barrier" else parse(value, truth=parameter.kind == "predicate")
-    return value if isinstance(value, int | Expr) else None
 
 
 def chunk(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
@@ -38,6 +29,16 @@ def chunk(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | No
     fault = chunk_fault(contract, call)
     sentence = "" if fault is None else f"{parameter.name}: expected {fault[0]}, found {fault[1]}"
     return f"{parameter.name}.shape", f"a chunk has {chunk_text(parameter)}", [] if fault is None else [Finding(sentence, *fault)]
+
+
+def barrier(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
+    """(clause, statement, findings) about the space of the barrier; None where the contract has none."""
+    parameter = contract.barrier
+    if parameter is None:
+        return None
+    space = str(call.parameter(parameter.name))
+    sentence = f"{parameter.name} is in {space} space, a barrier is in shared memory"
+    return f"{parameter.name}.storage", "the barrier is in shared memory", [] if space == "shared" else [Finding(sentence, "shared", space)]
 
 
 def clauses(problem: Problem) -> Iterator[Clause]:
@@ -100,7 +101,7 @@ def transaction(problem: Problem, repeats: tuple[int, ...]) -> Iterator[Clause]:
     target = next((s.spec for s in problem.sides if isinstance(s.spec, Memory) and s.spec.write), None)
     if parameter is None or barrier is None or target is None:
         return
-    chunk_bytes = problem.contract.suffix[-1] * target.bits // 8
+    chunk_bytes = prod(problem.contract.suffix) * target.bits // 8
     name, each = f"{parameter.name}.operands", chunk_bytes * prod(repeats)
     wanted = value_of(problem.call, parameter)
     statement = f"each instruction adds {chunk_bytes} bytes to the barrier {barrier.name} of every CTA it writes"

@@ -129,12 +129,12 @@ def _completed(layout: PlainLayout, names: Sequence[str], given: Mapping[str, in
 
 def draw_call(call: Call, values: Values, elected: int) -> Drawing:
     """The operands of a call under given values; where the contract cannot be read into them, their declared layouts."""
-    from tilecheck.spec import BadSpelling, find_contract
+    from tilecheck.fitting import contract_for
 
-    contract = find_contract(call.opcode)
+    contract = contract_for(call)
     shown = [f"{name} = {value}" for name, value in values.items()]
     name = f"{call.id}: {call.opcode}" if call.id else call.opcode
-    if contract is not None and not isinstance(contract, BadSpelling):
+    if contract is not None:
         pictures = operand_pictures(call, contract, values, elected)
         if pictures:
             return Drawing(name, pictures, shown)

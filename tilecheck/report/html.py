@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tilecheck.errors import InputError
+from tilecheck.fitting import contract_for
 from tilecheck.report import theorems
 from tilecheck.report.hints import hint
 from tilecheck.report.html_call import call_details
@@ -22,7 +23,7 @@ from tilecheck.report.pictures.svg import Picture, safe
 from tilecheck.report.place import facts
 from tilecheck.report.text import STYLES, instructions, methods, ordered, sentence, summary, title
 from tilecheck.report.theorems import TheoremOutcome
-from tilecheck.spec import BadSpelling, Contract, find_contract
+from tilecheck.spec import Contract
 from tilecheck.version import version
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _theorem(outcome: TheoremOutcome) -> str:
 
 def _call(outcome: Outcome, *, strict: bool, alone: bool) -> str:
     verdict, call = outcome.verdict, outcome.item.call
-    contract = _contract(call.opcode)
+    contract = contract_for(call)
     parts = [f"<p><code>{safe(call.opcode)}</code></p>"]
     if outcome.as_expected is not None:
         why = f": {outcome.item.why}" if outcome.item.why else ""
@@ -121,11 +122,6 @@ def _call(outcome: Outcome, *, strict: bool, alone: bool) -> str:
     if alone and verdict.status == "proved" and contract is not None:
         parts.append(_operands(outcome, contract))
     return "".join(parts)
-
-
-def _contract(opcode: str) -> Contract | None:
-    found = find_contract(opcode)
-    return None if found is None or isinstance(found, BadSpelling) else found
 
 
 def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None, failing: frozenset[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilecheck.claims import same_clause
+from tilecheck.fitting import contract_for
 from tilecheck.report import theorems
 from tilecheck.report.console import plain, render
 from tilecheck.report.hints import hint
@@ -14,7 +15,7 @@ from tilecheck.report.items import AnyOutcome, Outcome
 from tilecheck.report.picture import picture
 from tilecheck.report.place import facts
 from tilecheck.report.theorems import TheoremOutcome
-from tilecheck.spec import BadSpelling, Contract, find_contract
+from tilecheck.spec import Contract
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -142,8 +143,7 @@ def _full(outcome: AnyOutcome, *, strict: bool) -> list[RenderableType]:
     if isinstance(outcome, TheoremOutcome):
         return _theorem(outcome)
     verdict, call = outcome.verdict, outcome.item.call
-    found = find_contract(call.opcode)
-    contract = None if found is None or isinstance(found, BadSpelling) else found
+    contract = contract_for(call)
     parts: list[RenderableType] = [_row(verdict.status, f"{title(outcome)}: {plain(call.opcode)}")]
     if outcome.as_expected is not None:
         why = f" ({outcome.item.why})" if outcome.item.why else ""
