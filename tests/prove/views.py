@@ -725,8 +725,17 @@ def times(value: int | str, factor: int) -> int | str:
     return value if factor == 1 or value == 0 else value * factor if isinstance(value, int) else f"{factor} * ({value})"
 
 
-def shape_of(operand: Operand) -> list[int]:
-    return [axis.extent for axis in operand.axes]
+def shape_of(operand: Operand) -> list[Any]:
+    """The extents: integers, or a text where a digit is symbolic."""
+    return [axis.extent if len(axis.digits) == 1 else whole(digit.extent for digit in axis.digits) for axis in operand.axes]
+
+
+def whole(extents: Iterable[int | str]) -> int | str:
+    """The product of the extents of an axis's digits, of which one may be symbolic."""
+    found: int | str = 1
+    for extent in extents:
+        found = times(extent, found) if isinstance(found, int) else times(found, int(extent))
+    return found
 
 
 LETTERS = "abcdefghij"
