@@ -1273,7 +1273,11 @@ refuted(
 )
 case("a leading axis of movmatrix is a repeat", in_registers(EIGHT, EIGHT, (1, 8, 4)))
 refuted("movmatrix before sm_75", "opcode", in_registers(arch="sm_70"))
-case("movmatrix in place", in_registers(tensor="X"), hazard="alias")
+case("movmatrix in place reads everything before it writes", in_registers(tensor="X"))
+case(
+    "the second repeat of movmatrix writes what the first read",
+    in_registers("S[(2,8,4):(1,4@laneid,1@laneid)]", "S[(2,8,4):(1,4@laneid,1@laneid)] + 1", (2, 8, 4), "X"),
+)
 case("movmatrix from one half of an allocation to the other", in_registers("S[(8,4):(4@laneid,1@laneid)] + 1", tensor="X"))
 case(
     "the second repeat of movmatrix reads what the first wrote",

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
-from tilecheck.evaluate.kinds import of_kind
+from tilecheck.evaluate.kinds import is_number, of_kind
 from tilecheck.evaluate.launch import THREAD_NAMES, Active, Launch, Thread
 from tilecheck.evaluate.views import Coordinate, FixedView, View, flat
 
@@ -44,6 +44,7 @@ class Operand:
         atom: Sequence[tuple[str, int]],
         bits: int,
         chunk_bytes: int,
+        loops: Sequence[str] = (),
     ) -> None:
         self.name = str(spec["name"])
         self.register = spec["kind"] == "register"
@@ -62,8 +63,11 @@ class Operand:
         self.size_bytes = None if form.get("size_bytes") is None else Expression(form["size_bytes"])
         self.size_names = frozenset[str]() if self.size_bytes is None else self.size_bytes.names
         self.view = view
-        self.atom_names = tuple(str(name) for name, _ in atom)
-        self.atom_extents = tuple(int(extent) for _, extent in atom)
+        own = spec.get("atom", atom)
+        self.atom_names = tuple(str(name) for name, _ in own)
+        self.atom_extents = tuple(int(extent) for _, extent in own)
+        self.loops: tuple[str, ...] = tuple(spec.get("over", loops))
+        self.then: str | None = spec.get("then")
 
     def holder(self, atom: Coordinate) -> int | None:
         """The lane of a collective that owns the element, or provides its row; None: the executing thread."""
@@ -136,7 +140,11 @@ class Case:
             count = max(0, self.parameters[self.chunk]) * 8 // self.chunk_bits
             self.atom = (*self.atom[:-1], (self.atom[-1][0], count))
         chunk_bytes = self.parameters[self.chunk] if self.chunk is not None else 0
-        self.operands = tuple(Operand(*four, self.atom, bits, chunk_bytes) for four in zip(specs, forms, labels, views, strict=False))
+        self.loops: tuple[str, ...] = tuple(contract.get("loops", ()))
+        viewed = [spec for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" in form]
+        self.operands = tuple(
+            Operand(*four, self.atom, bits, chunk_bytes, self.loops) for four in zip(viewed, forms, labels, views, strict=False)
+        )
         guard = call.get("guard")
         self.conditions = (*([] if guard is None else [_condition(guard)]), *self.facts.conditions)
         pred = self.parameters.get("pred")
@@ -144,6 +152,24 @@ class Case:
         self._active: dict[tuple[int, ...], dict[Thread, bool]] = {}
         self._groups: dict[tuple[int, ...], dict[Thread, Coordinate]] = {}
         self.executing: dict[tuple[int, ...], Active] = {}
+
+    @cached_property
+    def repeat_axes(self) -> tuple[Coordinate | None, dict[str, int]]:
+        """(the repeat axes without a name, the extent of each loop), as the first operand says that has them in numbers."""
+        free: Coordinate | None = None
+        loops: dict[str, int] = {}
+        for operand in self.operands:
+            found, named = operand.view.static_shape, len(operand.loops)
+            axes = found[self.launch.group_rank : len(found) - len(operand.atom_extents)]
+            numbers = tuple(extent for extent in axes if extent is not None)
+            ranked = len(found) >= self.launch.group_rank + named + len(operand.atom_extents)
+            if operand.view.refused or not ranked or len(numbers) < len(axes):
+                continue
+            if free is None:
+                free = numbers[: len(numbers) - named]
+            for name, extent in zip(operand.loops, numbers[len(numbers) - named :], strict=True):
+                loops.setdefault(name, extent)
+        return free, loops
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -312,9 +338,13 @@ def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
     if len(forms) != len(wanted):
         return f"{len(wanted)} operands ({', '.join(wanted)})", f"{len(forms)} operands"
-    for name, form in zip(wanted, forms, strict=True):
-        if "layout" not in form:
+    for name, form, spec in zip(wanted, forms, contract["operands"], strict=True):
+        if "layout" in form:
+            continue
+        if not spec.get("number"):
             return f"a view for {name}", f"the scalar {form.get('name')}"
+        if not is_number(str(spec["number"]), form.get("value")):
+            return f"{name} to be a number of type {spec['number']}", f"{form.get('value')!r}"
     parameters = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
     for name in given:
         if name not in parameters:

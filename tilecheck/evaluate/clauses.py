@@ -194,17 +194,19 @@ def container(operand: Operand) -> Observation | None:
 def form(case: Case, operand: Operand) -> Observation | None:
     """The part of `shape` that no symbol matters to: rank, static extents, atom and repeat extents."""
     found, groups, atom = operand.view.static_shape, case.launch.group_rank, operand.atom_extents
-    expected = f"shape ({', '.join([*('?' * groups), '*repeat', *map(str, atom)])})"
+    expected = f"shape ({', '.join([*('?' * groups), '*repeat', *operand.loops, *map(str, atom)])})"
     if operand.view.refused:
         return None
     if any(extent is None or extent <= 0 for extent in found):
         return _whole(operand, "positive static extents", _shape(found))
-    if len(found) < groups + len(atom) or found[len(found) - len(atom) :] != atom:
+    if len(found) < groups + len(operand.loops) + len(atom) or found[len(found) - len(atom) :] != atom:
         return _whole(operand, expected, _shape(found))
-    first = case.operands[0].view.static_shape
-    repeat, wanted = found[groups : len(found) - len(atom)], first[groups : len(first) - len(atom)]
-    if repeat != wanted and len(first) >= groups + len(atom):
-        return _whole(operand, f"repeat extents {list(wanted)}, as {case.operands[0].name} has", f"{list(repeat)}")
+    (free, loops), repeat = case.repeat_axes, found[groups : len(found) - len(atom)]
+    named = len(repeat) - len(operand.loops)
+    wanted = (*(repeat[:named] if free is None else free), *(loops.get(*pair) for pair in zip(operand.loops, repeat[named:], strict=True)))
+    if repeat != wanted:
+        whose = "the operands before it have" if operand.loops else f"{case.operands[0].name} has"
+        return _whole(operand, f"repeat extents {list(wanted)}, as {whose}", f"{list(repeat)}")
     return None
 
 
@@ -221,7 +223,7 @@ def shape(scene: Scene, operand: Operand) -> Observation | None:
     for instance in launch.instances(active).values() if launch.group_rank else ():
         group = launch.extents(instance)
         if found[: launch.group_rank] != group:
-            expected = f"shape ({', '.join([*map(str, group), '*repeat', *map(str, operand.atom_extents)])})"
+            expected = f"shape ({', '.join([*map(str, group), '*repeat', *operand.loops, *map(str, operand.atom_extents)])})"
             return _whole(operand, expected, _shape(found))
     return form(scene.case, operand)
 

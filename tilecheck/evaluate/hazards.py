@@ -103,7 +103,7 @@ def _compatible(varying: Mapping[str, str], one: Writer, other: Writer) -> bool:
 
 
 def _alias(case: Case, one: Operand, other: Operand, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
-    """A destination and a source of one allocation have a bit in common."""
+    """A destination and a source of one allocation have a bit in common; in registers one that is written before it is read."""
     for varying, touched in _executions(case, [one, other], assignments):
         written: dict[tuple[object, ...], list[Writer]] = {}
         read: dict[tuple[object, ...], list[Writer]] = {}
@@ -114,9 +114,18 @@ def _alias(case: Case, one: Operand, other: Operand, assignments: Sequence[Mappi
                         for k in range(operand.bits):
                             found.setdefault((copy, bit + k), []).append((thread, repeat, own))
         for key in written.keys() & read.keys():
-            if any(_compatible(varying, a, b) for a in written[key] for b in read[key]):
+            pairs = ((a, b) for a in written[key] for b in read[key] if _compatible(varying, a, b))
+            if any(not one.register or step(case, one, a[1], last=False) < step(case, other, b[1], last=True) for a, b in pairs):
                 return True
     return False
+
+
+def step(case: Case, operand: Operand, repeat: Coordinate, *, last: bool) -> Coordinate:
+    """The repeat coordinates of the first (last) instruction that names an element of an operand, in the order of issue."""
+    count = len(repeat) - len(operand.loops)
+    own = dict(zip(operand.loops, repeat[count:], strict=True))
+    only_first = operand.then is not None
+    return (*repeat[:count], *(own.get(name, case.repeat_axes[1][name] - 1 if last and not only_first else 0) for name in case.loops))
 
 
 def _many(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:

@@ -19,9 +19,21 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
     if kind == "barrier":
         return value == "shared"
     number = isinstance(value, int) and not isinstance(value, bool)
-    if kind == "chunk":
+    if kind in {"chunk", "code"}:
         return number
     if isinstance(value, str):
         found = Expression(value)
         return not found.is_condition and not (kind == "bytes" and found.names & THREAD_NAMES)
     return number and (kind != "u64" or (isinstance(value, int) and 0 <= value < 1 << 64))
+
+
+def is_number(type_: str, value: object) -> bool:
+    """Whether a value is a number that a register of a PTX type holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if type_.lstrip("b").startswith("f") or type_ == "tf32":
+        return True
+    size = int(type_[1:])
+    ends = {"s": (-(1 << (size - 1)), (1 << (size - 1)) - 1), "u": (0, (1 << size) - 1), "b": (-(1 << (size - 1)), (1 << size) - 1)}
+    low, high = ends[type_[0]]
+    return isinstance(value, int) and low <= value <= high

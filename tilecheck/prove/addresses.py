@@ -151,8 +151,9 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: boo
     for check in side.trace.slices:
         goal = inside(check)
         yield Clause(name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal))
-    bit = side.trace.locate(coordinates(problem, repeats)).bit
-    ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
+    bit = side.trace.locate(coordinates(problem, repeats, side=side)).bit
+    own = (*repeat_variables(repeats), *atom_variables(problem.contract, of=side.spec))
+    ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in own}
     lowest = all_bounds(bit, ranges)[bit][0] if isinstance(bit, Expr) else bit
     if lowest < 0 or whole:
         yield Clause(name, statement, element(problem, side, repeats, problem.accessing, terms.le(0, bit)))
@@ -160,7 +161,7 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: boo
 
 def bounds_obligation(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
     """All that bounds asks, as one formula."""
-    bit = side.trace.locate(coordinates(problem, repeats)).bit
+    bit = side.trace.locate(coordinates(problem, repeats, side=side)).bit
     goal = terms.conj(*(inside(check) for check in side.trace.slices), terms.le(0, bit))
     return element(problem, side, repeats, problem.accessing, goal)
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
@@ -57,7 +56,7 @@ def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIM
 
 def _names_apart(call: Call, contract: Contract) -> None:
     """InputError where a symbol is named like an atom axis of the contract: in formulas a name means one thing."""
-    taken = {axis.name for axis in contract.atom}
+    taken = {axis.name for operand in contract.operands for axis in contract.atom_of(operand)}
     for symbol in call.symbols:
         if symbol.name in taken:
             raise InputError(
@@ -238,7 +237,7 @@ class _Checker:
             elif self.clauses(problem, operands.extents(problem, side)):
                 right[side.spec.name] = operands.own_repeats(problem, side)
         if len(right) == len(problem.sides):
-            self.instructions = prod(right[problem.sides[0].spec.name])
+            self.instructions = repeats.count
         return {name: extents for name, extents in right.items() if name in good}
 
     def chunk(self, problem: Problem) -> bool:

@@ -77,20 +77,25 @@ class Clause:
 NOTHING = Obligation((), True, True)
 
 
-def coordinates(problem: Problem, repeats: tuple[int, ...], atom: Mapping[str, Term] | None = None) -> tuple[Term, ...]:
-    """Group, repeat and atom coordinates as terms; `atom` gives some atom axes other terms."""
+def coordinates(
+    problem: Problem, repeats: tuple[int, ...], atom: Mapping[str, Term] | None = None, *, side: Side | None = None
+) -> tuple[Term, ...]:
+    """Group, repeat and atom coordinates as terms; `atom` gives some atom axes other terms. side: an operand that may have its own atom."""
     replaced = atom or {}
-    own = tuple(replaced.get(axis.name, var(axis.name)) for axis in problem.contract.atom)
+    axes = problem.contract.atom if side is None else problem.atom(side)
+    own = tuple(replaced.get(axis.name, var(axis.name)) for axis in axes)
     return (*problem.group_coordinates(), *repeat_terms(len(repeats)), *own)
 
 
-def variables_of(problem: Problem, repeats: tuple[int, ...], *, lane: bool = True, without: tuple[str, ...] = ()) -> tuple[Variable, ...]:
+def variables_of(
+    problem: Problem, side: Side, repeats: tuple[int, ...], *, lane: bool = True, without: tuple[str, ...] = ()
+) -> tuple[Variable, ...]:
     """Symbols, thread, repeat and atom, in counterexample order."""
     return (
         *problem.symbols,
         *problem.thread_variables(lane=lane),
         *repeat_variables(repeats),
-        *atom_variables(problem.contract, without=without),
+        *atom_variables(problem.contract, of=side.spec, without=without),
     )
 
 
@@ -110,7 +115,7 @@ def element(
     lane = None if written is None else terms.normal(written)
     if lane is not None:
         premise, goal = (terms.substitute(term, {"laneid": lane}) for term in (premise, goal))
-    rest = variables_of(problem, repeats, lane=lane is None, without=without)[len(problem.symbols) :]
+    rest = variables_of(problem, side, repeats, lane=lane is None, without=without)[len(problem.symbols) :]
     return Obligation((*problem.symbols, *extra, *rest), premise, goal, lane)
 
 

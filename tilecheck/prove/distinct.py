@@ -78,12 +78,12 @@ def _elements(
 ) -> tuple[list[Variable], list[Variable], Term, Term, Term | None]:
     """(symbols and thread, repeat and atom, which elements count, the slot of one, the lane that holds it where the atom says)."""
     assert isinstance(side.spec, Register)
-    atom = tuple(var(axis.name) for axis in problem.contract.atom)
+    atom = tuple(var(axis.name) for axis in problem.atom(side))
     coordinates = (*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)
     slot = side.trace.locate(coordinates).bit
     lane = None if side.spec.lane is None else terms.normal(side.spec.lane)
     outer = [*problem.symbols, *problem.thread_variables(lane=lane is None)]
-    inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
+    inner = [*repeat_variables(repeats), *atom_variables(problem.contract, of=side.spec)]
     active = terms.conj(problem.active, side.defined, within)
     if lane is not None:
         slot, active = terms.substitute(slot, {"laneid": lane}), terms.substitute(active, {"laneid": lane})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 
 from tilecheck.call import Call, Scalar, Value
 from tilecheck.layout.trace import RetypeCheck
@@ -22,6 +24,20 @@ GENERIC = ("global", "shared", "local")
 """The spaces that a generic address may name."""
 
 
+def number_fault(operand: Scalar, spec: Register) -> tuple[str, str] | None:
+    """(expected, found) where a number does not stand for registers of the type that the contract says."""
+    value = operand.value
+    if isinstance(value, bool | Expr):
+        return f"a number of type {spec.number}", str(value)
+    if spec.number[0] == "f" or spec.number in {"bf16", "tf32"}:
+        return None
+    kind, size = spec.number[0], int(spec.number[1:])
+    low, high = (0 if kind == "u" else -(1 << (size - 1))), ((1 << (size - 1)) if kind == "s" else 1 << size)
+    if isinstance(value, int) and low <= value < high:
+        return None
+    return f"an integer from {low} to {high - 1}", str(value)
+
+
 def operand_findings(call: Call, contract: Contract) -> list[Finding]:
     """What is wrong with the number and kind of operands, and with the parameters."""
     wanted = ", ".join(f"{o.name} ({'registers' if isinstance(o, Register) else o.space})" for o in contract.operands)
@@ -33,11 +49,17 @@ def operand_findings(call: Call, contract: Contract) -> list[Finding]:
                 f"{len(call.operands)} operands",
             )
         ]
-    found = [
-        Finding(f"operand {k + 1} ({operand.name}) is a scalar, {contract.mnemonic} takes the view {spec.name} there", "a view", "a scalar")
-        for k, (operand, spec) in enumerate(zip(call.operands, contract.operands, strict=True))
-        if isinstance(operand, Scalar)
-    ]
+    found: list[Finding] = []
+    for k, (operand, spec) in enumerate(zip(call.operands, contract.operands, strict=True)):
+        if not isinstance(operand, Scalar):
+            continue
+        if not isinstance(spec, Register) or not spec.number:
+            sentence = f"operand {k + 1} ({operand.name}) is a scalar, {contract.mnemonic} takes the view {spec.name} there"
+            found.append(Finding(sentence, "a view", "a scalar"))
+            continue
+        fault = number_fault(operand, spec)
+        if fault is not None:
+            found.append(Finding(f"operand {k + 1} ({operand.name}) is {fault[1]}, expected {fault[0]}", *fault))
     return found + parameter_findings(call, contract)
 
 
@@ -179,43 +201,74 @@ def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
             yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.uniform(problem, term, tiers))
 
 
-def repeat_extents(problem: Problem) -> tuple[int, ...] | None:
-    """The repeat axes of the first operand; None where its rank is too small or an extent is symbolic."""
-    front, back = len(problem.groups), len(problem.contract.atom)
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """The repeat axes of a call: those without a name, of the first operand that has them in numbers (None: none has), and each loop by its name."""
+
+    free: tuple[int, ...] | None
+    loops: Mapping[str, int]
+
+    def says(self, middle: Sequence[Term], loops: tuple[str, ...]) -> bool:
+        """Whether the repeat axes of an operand over some loops are these."""
+        free = tuple(middle[: len(middle) - len(loops)])
+        looped = zip(loops, middle[len(free) :], strict=True)
+        return (self.free is None or free == self.free) and all(self.loops.get(name, have) == have for name, have in looped)
+
+    def in_order(self, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+        """The loops with their extents, in an order of names."""
+        return ((name, self.loops[name]) for name in names)
+
+    @property
+    def count(self) -> int:
+        """How many instructions there are."""
+        return prod((*(self.free or ()), *self.loops.values()))
+
+
+def repeat_extents(problem: Problem) -> Repeats:
+    """The repeat axes, each as the first operand says that has it: of the right rank, with extents in numbers."""
+    free: tuple[int, ...] | None = None
+    loops: dict[str, int] = {}
     for side in problem.sides:
-        shape = side.shape
-        if len(shape) >= front + back:
-            middle = shape[front : len(shape) - back]
-            return tuple(e for e in middle if isinstance(e, int)) if all(isinstance(e, int) for e in middle) else None
-    return None
+        names = problem.contract.loops_of(side.spec)
+        middle = side.shape[len(problem.groups) : len(side.shape) - len(problem.atom(side))]
+        ranked = len(side.shape) >= len(problem.groups) + len(names) + len(problem.atom(side))
+        if not ranked or side.form.refusal is not None or not all(isinstance(extent, int) for extent in middle):
+            continue
+        numbers = tuple(extent for extent in middle if isinstance(extent, int))
+        free = numbers[: len(numbers) - len(names)] if free is None else free
+        loops = {**dict(zip(names, numbers[len(numbers) - len(names) :], strict=True)), **loops}
+    return Repeats(free, loops)
 
 
 def own_repeats(problem: Problem, side: Side) -> tuple[int, ...]:
     """The repeat axes of an operand of the right shape."""
     shape = side.shape
-    return tuple(e for e in shape[len(problem.groups) : len(shape) - len(problem.contract.atom)] if isinstance(e, int))
+    return tuple(e for e in shape[len(problem.groups) : len(shape) - len(problem.atom(side))] if isinstance(e, int))
 
 
 def shape_statement(problem: Problem, side: Side) -> str:
     """What the shape clause asks."""
     group = ", ".join(f"{axis.kind} {axis.extent}" for axis in problem.groups) or "none"
-    atom = ", ".join(f"{axis.name} {axis.extent}" for axis in problem.contract.atom)
-    return f"the shape of {side.name} is group ({group}) + repeat + atom ({atom})"
+    loops = "".join(f" + {name}" for name in problem.contract.loops_of(side.spec))
+    atom = ", ".join(f"{axis.name} {axis.extent}" for axis in problem.atom(side))
+    return f"the shape of {side.name} is group ({group}) + repeat{loops} + atom ({atom})"
 
 
-def shape_findings(problem: Problem, side: Side, repeats: tuple[int, ...] | None) -> list[Finding]:
-    """A wrong rank, wrong static extents, or repeats other than those of the first operand."""
-    shape, atom = side.shape, problem.contract.suffix
+def shape_findings(problem: Problem, side: Side, repeats: Repeats | None) -> list[Finding]:
+    """A wrong rank, wrong static extents, or repeats other than those of the operands before."""
+    shape, axes, loops = side.shape, problem.atom(side), problem.contract.loops_of(side.spec)
+    atom = tuple(axis.extent for axis in axes)
     front, back = len(problem.groups), len(atom)
     text = str([e if isinstance(e, int) else str(e) for e in shape])
     group = [axis.extent for axis in problem.groups]
-    wanted = f"{[e if isinstance(e, int) else str(e) for e in group]} + repeat + {list(atom)}"
+    named = "".join(f" + {name}" for name in loops)
+    wanted = f"{[e if isinstance(e, int) else str(e) for e in group]} + repeat{named} + {list(atom)}"
 
     def wrong(why: str) -> Finding:
         return Finding(f"the shape of {side.name} is {text}, expected group {wanted}: {why}", wanted, text)
 
-    if len(shape) < front + back:
-        return [wrong(f"rank {len(shape)} is less than {front + back}")]
+    if len(shape) < front + len(loops) + back:
+        return [wrong(f"rank {len(shape)} is less than {front + len(loops) + back}")]
     found: list[Finding] = []
     if any(isinstance(extent, Expr) for extent in shape):
         found.append(wrong("extents of a region are static; slice the symbolic axis"))
@@ -227,13 +280,28 @@ def shape_findings(problem: Problem, side: Side, repeats: tuple[int, ...] | None
     tail = shape[len(shape) - back :]
     found.extend(
         wrong(f"the atom axis {axis.name} has extent {have}, the opcode moves {axis.extent}")
-        for axis, have in zip(problem.contract.atom, tail, strict=True)
+        for axis, have in zip(axes, tail, strict=True)
         if isinstance(have, int) and have != axis.extent
     )
     middle = shape[front : len(shape) - back]
-    if not found and repeats is not None and middle != repeats:
-        found.append(wrong(f"the repeat axes are {list(middle)}, those of {problem.sides[0].name} are {list(repeats)}"))
+    if not found and repeats is not None and not repeats.says(middle, loops):
+        found.append(wrong(_other_repeats(problem, middle, loops, repeats)))
     return found
+
+
+def _other_repeats(problem: Problem, middle: Sequence[Term], loops: tuple[str, ...], repeats: Repeats) -> str:
+    """In which repeat axes an operand differs from those before it."""
+    if not loops:
+        return f"the repeat axes are {list(middle)}, those of {problem.sides[0].name} are {list(repeats.free or ())}"
+    free = len(middle) - len(loops)
+    different = [
+        f"{have} steps of {name} where the operands before have {repeats.loops[name]}"
+        for name, have in zip(loops, middle[free:], strict=True)
+        if repeats.loops.get(name, have) != have
+    ]
+    if repeats.free is not None and tuple(middle[:free]) != repeats.free:
+        different.insert(0, f"the repeat axes are {list(middle[:free])}, those of {problem.sides[0].name} are {list(repeats.free)}")
+    return "; ".join(different)
 
 
 def extents(problem: Problem, side: Side) -> Iterator[Clause]:

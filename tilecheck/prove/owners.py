@@ -60,7 +60,7 @@ def _lane_text(lane: Term) -> str:
 
 def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
     """The thread that the layout names is the one that executes the element."""
-    located = side.trace.locate(coordinates(problem, repeats)).axes
+    located = side.trace.locate(coordinates(problem, repeats, side=side)).axes
     thread = {name: value for name, value in located.items() if name in THREAD_AXES}
     copies = [(axis, extent, stride) for axis, extent, stride in side.trace.replicas if axis in THREAD_AXES]
     for axis, _, _ in copies:

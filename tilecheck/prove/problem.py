@@ -19,7 +19,7 @@ from tilecheck.prove.domain import environment
 from tilecheck.prove.enumeration import least
 from tilecheck.prove.obligation import Outcome, Variable
 from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution_of, ground, group_axes_of, hardware_terms, written
-from tilecheck.spec.contract import Contract, Operand
+from tilecheck.spec.contract import AtomAxis, Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.domain import Env, known
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
@@ -222,18 +222,23 @@ class Problem:
         """Whether facts and symbols are those of the context: the operands add none, and no symbol is held."""
         return self.symbols is self.context.symbols and self.facts == self.run.facts
 
+    def atom(self, side: Side) -> tuple[AtomAxis, ...]:
+        """The atom axes of an operand."""
+        return self.contract.atom_of(side.spec)
+
     def group_coordinates(self) -> tuple[Term, ...]:
         """The group coordinates of the executing thread."""
         return tuple(axis.coordinate for axis in self.groups)
 
 
 def prepare(call: Call, contract: Contract) -> Problem:
-    """The problem of a call whose operands are views, as many as the contract has."""
+    """The problem of a call whose operands are those of the contract; numbers have no side."""
     contract = fitted_to(contract, call)
     context = context_of(call.scope, call.launch, call.guard, call.assume, call.symbols, call.pred, contract.collective, call.index_dtype)
     sides: list[Side] = []
     for spec, operand in zip(contract.operands, call.operands, strict=True):
-        assert isinstance(operand, View)
+        if not isinstance(operand, View):
+            continue
         name = operand.tensor.name
         again = sum(side.name == name for side in sides)
         sides.append(Side(spec, operand, f"{name}#{again + 1}" if again else name, context))
@@ -321,9 +326,10 @@ def implied_facts(call: Call, tensor: Tensor) -> Term:
     return terms.conj(*dict.fromkeys(parts))
 
 
-def atom_variables(contract: Contract, *, without: tuple[str, ...] = ()) -> tuple[Variable, ...]:
-    """The atom axes as variables."""
-    return tuple(Variable(axis.name, "atom", 0, axis.extent - 1) for axis in contract.atom if axis.name not in without)
+def atom_variables(contract: Contract, *, of: Operand | None = None, without: tuple[str, ...] = ()) -> tuple[Variable, ...]:
+    """The atom axes as variables. of: an operand that may have its own."""
+    axes = contract.atom if of is None else contract.atom_of(of)
+    return tuple(Variable(axis.name, "atom", 0, axis.extent - 1) for axis in axes if axis.name not in without)
 
 
 def repeat_variables(extents: tuple[int, ...]) -> tuple[Variable, ...]:

@@ -8,8 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tilecheck.prove import structure
+from tilecheck.prove.clause import coordinates
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
+from tilecheck.prove.operands import Repeats, own_repeats, repeat_extents
 from tilecheck.prove.parameters import reaches
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables, tied
 from tilecheck.prove.verdict import Hazard
@@ -47,7 +49,7 @@ def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, 
     for side in _stored(problem):
         yield "memory.race", f"no two executing threads or repeats store to one byte of {side.name}", apart(problem, side, repeats)
     for target, source in _pairs(problem):
-        statement = f"no thread reads as one of {source.name} a register that it writes as one of {target.name}"
+        statement = f"no instruction reads as one of {source.name} a register that an earlier one of the call wrote as one of {target.name}"
         if isinstance(target.spec, Memory):
             statement = f"no byte is read as one of {source.name} that is written as one of {target.name}"
         yield "alias", statement, _unread(problem, target, source, repeats)
@@ -67,7 +69,7 @@ def _pairs(problem: Problem) -> list[tuple[Side, Side]]:
 
 
 def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
-    """A thread reads a register slot, in this or another repeat, that it writes."""
+    """An instruction reads a register slot that an earlier one of the same thread wrote."""
     if tiers.decide(_unread(problem, target, source, repeats)).holds is not False:
         return None
     if isinstance(target.spec, Memory):
@@ -75,7 +77,8 @@ def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...
             "alias", f"a byte is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
         )
     return Hazard(
-        "alias", f"a register is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
+        "alias",
+        f"a register is written as one of {target.name} and read as one of {source.name} by a later instruction of the call: it reads what was written",
     )
 
 
@@ -85,21 +88,46 @@ def _unread(problem: Problem, target: Side, source: Side, repeats: tuple[int, ..
         return _unread_memory(problem, target, source, repeats)
     assert isinstance(target.spec, Register)
     assert isinstance(source.spec, Register)
-    inner = [*repeat_variables(repeats), *atom_variables(problem.contract)]
-    rename = {v.name: var(f"{v.name}@1") for v in inner}
-    atom = tuple(var(axis.name) for axis in problem.contract.atom)
-    here = (*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)
+    whole = repeat_extents(problem)
+    inner, here = _elements(problem, target)
+    others, there = _elements(problem, source)
+    rename = {v.name: var(f"{v.name}@1") for v in others}
     written = target.trace.locate(here).bit
-    read = terms.substitute(source.trace.locate(here).bit, rename)
-    premise = terms.conj(problem.accessing, target.defined, source.defined)
+    read = terms.substitute(source.trace.locate(there).bit, rename)
+    last = tuple(terms.substitute(step, rename) for step in _steps(problem, source, whole, first=source.spec.then is not None))
+    later = _before(_steps(problem, target, whole, first=True), last)
+    premise = terms.conj(problem.accessing, target.defined, source.defined, later)
     lane = None if target.spec.lane is None else terms.normal(target.spec.lane)
     if lane is not None and source.spec.lane is not None:
         one_thread = terms.eq(lane, terms.substitute(terms.normal(source.spec.lane), rename))
         premise, written, read = (terms.substitute(term, {"laneid": lane}) for term in (premise, written, read))
         premise = terms.conj(premise, one_thread)
     apart = terms.disj(terms.le(terms.add(written, target.spec.bits), read), terms.le(terms.add(read, source.spec.bits), written))
-    others = (replace(v, name=f"{v.name}@1") for v in inner)
-    return Obligation((*problem.symbols, *problem.thread_variables(lane=lane is None), *inner, *others), premise, apart)
+    renamed = (replace(v, name=f"{v.name}@1") for v in others)
+    return Obligation((*problem.symbols, *problem.thread_variables(lane=lane is None), *inner, *renamed), premise, apart)
+
+
+def _elements(problem: Problem, side: Side) -> tuple[list[Variable], tuple[Term, ...]]:
+    """(repeat and atom axes of an operand as variables, the coordinates of an element)."""
+    repeats = own_repeats(problem, side)
+    variables = [*repeat_variables(repeats), *atom_variables(problem.contract, of=side.spec)]
+    return variables, coordinates(problem, repeats, side=side)
+
+
+def _steps(problem: Problem, side: Side, whole: Repeats, *, first: bool) -> tuple[Term, ...]:
+    """The repeat coordinates of the first (or last) instruction that names an element of an operand."""
+    loops, count = problem.contract.loops_of(side.spec), len(whole.free or ())
+    own = repeat_terms(count + len(loops))
+    named = dict(zip(loops, own[count:], strict=True))
+    return (*own[:count], *(named.get(name, 0 if first else extent - 1) for name, extent in whole.in_order(problem.contract.loops)))
+
+
+def _before(one: tuple[Term, ...], other: tuple[Term, ...]) -> Term:
+    """Whether one instruction is issued before another, by their repeat coordinates."""
+    found: Term = False
+    for a, b in zip(reversed(one), reversed(other), strict=True):
+        found = terms.disj(terms.lt(a, b), terms.conj(terms.eq(a, b), found))
+    return found
 
 
 def _unread_memory(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...]) -> Obligation:

@@ -74,9 +74,10 @@ def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Po
     if clause.point == "warp" or side is None:
         return Point(symbols, *thread)
     group = tuple(terms.evaluate(axis.coordinate, {**witness, "laneid": lane}) for axis in problem.groups)
-    count = len(side.trace.shape) - len(group) - len(problem.contract.atom)
+    axes = problem.atom(side)
+    count = len(side.trace.shape) - len(group) - len(axes)
     repeat = tuple(witness.get(f"@r{k}", 0) for k in range(count))
-    return Point(symbols, *thread, group, repeat, tuple(witness.get(axis.name, 0) for axis in problem.contract.atom))
+    return Point(symbols, *thread, group, repeat, tuple(witness.get(axis.name, 0) for axis in axes))
 
 
 def _at(clause: Clause, witness: Mapping[str, int]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from tilecheck.call import COORDINATES, Launch
 from tilecheck.layout.axes import STORAGE, THREAD_AXES
 from tilecheck.layout.strided import Axis, Factor, Strided, coalesced, injective
+from tilecheck.prove.lanes import Piece, lane_digits, pieces
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.scopes import hardware_terms
 from tilecheck.spec.contract import Memory, Register
@@ -112,11 +113,12 @@ def owner(problem: Problem, side: Side, spec: Register) -> str | None:
     form = side.strided
     if form is None or any(one.axis in THREAD_AXES and one.effective for one in side.replicas):
         return None
-    front, back = len(problem.groups), len(form.axes) - len(problem.contract.atom)
+    front, held = len(problem.groups), _held(problem, side, spec)
+    if held is None:
+        return None
     sums: dict[str, dict[str, int]] = {name: {"": value} for name, value in form.other.items()}
     places: list[tuple[Term, Axis]] = [(axis.coordinate, form.axes[k]) for k, axis in enumerate(problem.groups)]
-    places += [(0, axis) for axis in form.axes[front:back]]
-    places += [(terms.var(axis.name), form.axes[back + k]) for k, axis in enumerate(problem.contract.atom)]
+    places += [(0, axis) for axis in form.axes[front : len(form.axes) - len(problem.atom(side))]]
     for coordinate, factors in places:
         written = coalesced(factor for factor in factors if factor[1] != STORAGE)
         if not written:
@@ -129,26 +131,56 @@ def owner(problem: Problem, side: Side, spec: Register) -> str | None:
         found = sums.setdefault(name, {})
         for variable, weight in linear.items():
             found[variable] = found.get(variable, 0) + weight * stride
-    return _owned(problem, spec, sums)
+    for number, (_, name, stride, _) in enumerate(held):
+        if name != STORAGE and stride:
+            sums.setdefault(name, {})[f"@d{number}"] = stride
+    lane = None if spec.lane is None else {f"@d{number}": weight for number, (_, _, _, weight) in enumerate(held) if weight}
+    return _owned(problem, sums, lane)
 
 
-def _owned(problem: Problem, spec: Register, sums: dict[str, dict[str, int]]) -> str | None:
+def _held(problem: Problem, side: Side, spec: Register) -> list[Piece] | None:
+    """The digits of the atom coordinate of an element: what each adds to the axes of the layout, and to the lane that holds it."""
+    form, atom = side.strided, problem.atom(side)
+    digits = lane_digits(None if spec.lane is None else terms.normal(spec.lane), atom)
+    if form is None or digits is None:
+        return None
+    found: list[Piece] = []
+    for factors, own in zip(form.axes[len(form.axes) - len(atom) :], digits, strict=True):
+        split = pieces(factors, own)
+        if split is None:
+            return None
+        found.extend(split)
+    return found
+
+
+def _owned(problem: Problem, sums: dict[str, dict[str, int]], lane: Linear | None) -> str | None:
+    """lane: the lane that holds an element, where the instruction says it."""
     if problem.call.scope == "thread":
         return None if sums else "structure"
-    here = executing(problem.call.launch, spec.lane)
+    here = executing(problem.call.launch)
+    if lane is not None:
+        here = {name: _at_lane(linear, lane) for name, linear in here.items()}
     for name, found in sums.items():
         if {k: v for k, v in found.items() if v} != here.get(name):
             return None
     return "structure" if _covers(problem, set(sums)) else None
 
 
+def _at_lane(linear: Linear, lane: Linear) -> Linear:
+    """A sum with the lane replaced by another sum."""
+    weight = linear.get("laneid", 0)
+    return {
+        **{name: value for name, value in linear.items() if name != "laneid"},
+        **{name: weight * value for name, value in lane.items() if weight},
+    }
+
+
 @lru_cache(maxsize=512)
-def executing(launch: Launch, lane: Term | None) -> dict[str, Linear]:
-    """Each thread axis of the thread that executes an element, as a linear sum where it is one; lane: as the contract says, over the atom."""
+def executing(launch: Launch) -> dict[str, Linear]:
+    """Each thread axis of the executing thread, as a linear sum where it is one."""
     found: dict[str, Linear] = {}
-    own = None if lane is None else terms.normal(lane)
     for name, term in hardware_terms(launch).items():
-        linear = _linear(term if own is None else terms.substitute(term, {"laneid": own}))
+        linear = _linear(term)
         if linear is not None:
             found[name] = {variable: weight for variable, weight in linear.items() if weight}
     return found
@@ -205,17 +237,12 @@ def distinct(problem: Problem, side: Side, spec: Register) -> bool:
     form = side.strided
     if form is None:
         return False
-    front, back = len(problem.groups), len(form.axes) - len(problem.contract.atom)
-    free: list[Factor] = [factor for axis in form.axes[front:back] for factor in axis]
-    fixed: list[tuple[int, int]] = []
-    lane = {} if spec.lane is None else _linear(terms.normal(spec.lane))
-    if lane is None:
+    front, back, held = len(problem.groups), len(form.axes) - len(problem.atom(side)), _held(problem, side, spec)
+    if held is None:
         return False
-    for k, axis in enumerate(problem.contract.atom):
-        if axis.name in lane:
-            fixed.append((axis.extent, lane[axis.name]))
-        else:
-            free.extend(form.axes[back + k])
+    free: list[Factor] = [factor for axis in form.axes[front:back] for factor in axis]
+    free += [(extent, name, stride) for extent, name, stride, weight in held if not weight]
+    fixed = [(extent, weight) for extent, _, _, weight in held if weight]
     return injective(fixed, 1) and injective(((extent, stride if name == STORAGE else 0) for extent, name, stride in free), form.bits)
 
 

@@ -1,7 +1,7 @@
 """The vocabulary contracts are written in, and where contracts are found."""
 
 from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern
-from tilecheck.spec.contract import AtomAxis, Contract, Memory, Move, Operand, Parameter, Register, data
+from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, data
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
 from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
 
@@ -11,6 +11,7 @@ __all__ = [
     "BadSpelling",
     "BoxCopy",
     "Contract",
+    "Entries",
     "Entry",
     "Exclusion",
     "Family",
@@ -24,6 +25,7 @@ __all__ = [
     "Packing",
     "Parameter",
     "Pattern",
+    "Product",
     "Register",
     "Slot",
     "arch_has",

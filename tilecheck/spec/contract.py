@@ -34,6 +34,9 @@ class Register:
     lane: None where the executing thread itself holds the element; else an expression over the atom axes (collectives).
     bits: the width of one element in bits; dtypes: the containers taken, None for any of that width.
     write: True for a destination (its slots must be distinct and in one place only).
+    atom: the operand's own suffix, None for the contract's. over: the loops of the contract that its repeat axes end in, None for all of them.
+    then: the operand that stands in its place in all steps but the first of the loops it is not over, None where it stands there in all.
+    number: the PTX type in which a number may stand in its place, the same for all elements; "" where it must be a view.
     """
 
     name: str
@@ -42,6 +45,10 @@ class Register:
     write: bool
     lane: Term | None = None
     dtypes: tuple[str, ...] | None = None
+    atom: tuple[AtomAxis, ...] | None = None
+    over: tuple[str, ...] | None = None
+    then: str | None = None
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,37 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Entries:
+    """What an operand of a product holds: each of its units (an atom coordinate and a part) is one entry of a matrix.
+
+    type: the PTX type of an entry. at: for each index of the matrix its name and its value, a term over atom and part axes.
+    parts: axes that split an element into units, low bits first, as in `Move`. bits: of an entry, where it is narrower than its unit, and low: the
+    lowest bit of the unit that it fills.
+    """
+
+    operand: str
+    type: str
+    at: tuple[tuple[str, Term], ...]
+    parts: tuple[AtomAxis, ...] = ()
+    bits: int = 0
+    low: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What one instruction computes: dst = addend + the sum of left times right over the indices that dst lacks.
+
+    combine: how two entries are multiplied: "mul", or for single bits "xor" or "and".
+    """
+
+    dst: Entries
+    left: Entries
+    right: Entries
+    addend: Entries
+    combine: str = "mul"
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """The specification of one PTX instruction form.
 
@@ -150,6 +188,8 @@ class Contract:
     operands: in PTX order. issue: the PTX statement, with {opcode} and operand names to fill in; `{, name}` is written where the parameter is given.
     arch: the lowest architecture that has the form; also: the floors of further families that have it; isa: the lowest PTX version, "" for any.
     chunk: the parameter that says how many bytes the last atom axis holds; in the table that axis has extent 0 (see `fitted`).
+    loops: the names of the last repeat axes of a call, the slowest first; each operand repeats over the loops it is `over`, behind the repeat axes
+    without a name, which all operands share. product: what is computed, where the destination is no copy of bits.
     single: whether one thread is meant to issue it.
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
     no barrier parameter does). box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
@@ -174,6 +214,8 @@ class Contract:
     proxy: str = "generic"
     completion: tuple[str, ...] = ()
     box: BoxCopy | None = None
+    loops: tuple[str, ...] = ()
+    product: Product | None = None
     table: Contract | None = field(default=None, compare=False, repr=False)
     """The contract as it stands in the table, where this one is fitted to a call."""
 
@@ -192,6 +234,14 @@ class Contract:
     def runs_on(self, arch: str) -> bool:
         """Whether the form exists on an architecture."""
         return any(arch_has(arch, floor) for floor in self.floors)
+
+    def atom_of(self, operand: Operand) -> tuple[AtomAxis, ...]:
+        """The suffix of an operand: its own, or the contract's."""
+        return operand.atom if isinstance(operand, Register) and operand.atom is not None else self.atom
+
+    def loops_of(self, operand: Operand) -> tuple[str, ...]:
+        """The loops that the repeat axes of an operand end in."""
+        return operand.over if isinstance(operand, Register) and operand.over is not None else self.loops
 
     @property
     def suffix(self) -> tuple[int, ...]:
@@ -260,12 +310,29 @@ def data(contract: Contract) -> dict[str, Data]:
         "parameters": tuple(_parameter_data(parameter) for parameter in contract.parameters),
         "move": _move_data(contract.move),
         "issue": contract.issue,
-        **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": ()}),
+        **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "loops": ()}),
         **({} if contract.box is None else {"box": _fields(contract.box)}),
+        **({} if contract.product is None else {"product": _product_data(contract.product)}),
     }
 
 
-def _written(value: Parameter | Memory | Move | Contract, defaults: Mapping[str, Data]) -> dict[str, Data]:
+def _product_data(product: Product) -> Data:
+    sides = {name: _entries_data(getattr(product, name)) for name in ("dst", "left", "right", "addend")}
+    return {**sides, "combine": product.combine}
+
+
+def _entries_data(entries: Entries) -> Data:
+    return {
+        "operand": entries.operand,
+        "type": entries.type,
+        "at": tuple((name, term_data(term)) for name, term in entries.at),
+        "parts": _extents(entries.parts),
+        "bits": entries.bits,
+        "low": entries.low,
+    }
+
+
+def _written(value: Parameter | Register | Memory | Move | Contract, defaults: Mapping[str, Data]) -> dict[str, Data]:
     """The fields that differ from their defaults."""
     return {name: _plain(getattr(value, name)) for name, default in defaults.items() if getattr(value, name) != default}
 
@@ -302,7 +369,14 @@ def _extents(axes: tuple[AtomAxis, ...]) -> Data:
 def _operand_data(operand: Operand) -> dict[str, Data]:
     common: dict[str, Data] = {"name": operand.name, "bits": operand.bits, "write": operand.write, "dtypes": operand.dtypes}
     if isinstance(operand, Register):
-        return {"kind": "register", **common, "lane": term_data(operand.lane), "register": term_data(operand.register)}
+        return {
+            "kind": "register",
+            **common,
+            "lane": term_data(operand.lane),
+            "register": term_data(operand.register),
+            **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
+            **_written(operand, {"over": None, "then": None, "number": ""}),
+        }
     return {
         "kind": "memory",
         **common,

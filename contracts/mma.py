@@ -1,0 +1,274 @@
+"""`mma.sync`: a warp multiplies two matrices whose fragments lie in its registers and adds a third.
+
+A is M x K, B is K x N, C and D are M x N. Operands are views of registers: A of shape (row, word) and B of shape (column, word), a word being a register with as many
+neighbours along K as it holds; C and D of shape (row, column), or (row, word) where a register holds two neighbours of a row. Registers of 32 bits, of
+64 for doubles. Sources: PTX ISA 9.7.14.1 to 9.7.14.5 (shapes, types, fragments); the traits of CUTLASS (cute/atom/mma_traits_sm80.hpp, sm89, sm120).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilecheck.spec import (
+    AtomAxis,
+    Contract,
+    Entries,
+    Entry,
+    Exclusion,
+    Family,
+    Floor,
+    Grammar,
+    Move,
+    Parameter,
+    Product,
+    Register,
+    Slot,
+    both,
+    either,
+    is_,
+    other_than,
+    written,
+)
+from tilecheck.symbolic import var
+from tilecheck.symbolic.terms import Term
+
+PACKED = ("float32", "int32", "uint32", "bits32")
+ACCUMULATORS = {"f16": PACKED, "f32": ("float32", "bits32"), "f64": ("float64", "bits64"), "s32": ("int32", "bits32")}
+"""The containers that C and D are taken in: a word of two halves is raw bits, a number keeps its type."""
+BITS = {
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "f64": 64,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+    "b1": 1,
+    "s32": 32,
+    "f32": 32,
+    "e4m3": 8,
+    "e5m2": 8,
+    "e3m2": 8,
+    "e2m3": 8,
+    "e2m1": 8,
+}
+"""The bits that an element fills in a register; those narrower than eight bits stand in bytes of their own here."""
+HALVES, BYTES, TINY = ("f16", "bf16"), ("e4m3", "e5m2"), ("e3m2", "e2m3", "e2m1")
+INTEGERS = ("s8", "u8"), ("s4", "u4")
+FLOATS = (*HALVES, "tf32", *BYTES, *TINY)
+ROW, COLUMN, WORD, PART, PROBLEM = (var(name) for name in ("row", "column", "word", "part", "problem"))
+
+SHAPES = {
+    "f16": ("m8n8k4", "m16n8k8", "m16n8k16"),
+    "bf16": ("m16n8k8", "m16n8k16"),
+    "tf32": ("m16n8k4", "m16n8k8"),
+    "f64": ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"),
+    "s8": ("m8n8k16", "m16n8k16", "m16n8k32"),
+    "u8": ("m8n8k16", "m16n8k16", "m16n8k32"),
+    "s4": ("m8n8k32", "m16n8k32", "m16n8k64"),
+    "u4": ("m8n8k32", "m16n8k32", "m16n8k64"),
+    "b1": ("m8n8k128", "m16n8k128", "m16n8k256"),
+    "e4m3": ("m16n8k16", "m16n8k32"),
+    "e5m2": ("m16n8k16", "m16n8k32"),
+    "e3m2": ("m16n8k32",),
+    "e2m3": ("m16n8k32",),
+    "e2m1": ("m16n8k32",),
+}
+QUARTERS = both(is_("shape", "m8n8k4"), is_("a", "f16"))
+"""The form that multiplies four pairs of 8 x 4 and 4 x 8 matrices, the only one with a choice of layouts."""
+KIND = is_("kind", "kind::f8f6f4")
+
+# fmt: off
+MMA = Grammar(
+    "mma",
+    (
+        Slot("sync", ("sync",), required=True),
+        Slot("aligned", ("aligned",), required=True),
+        Slot("shape", tuple(dict.fromkeys(shape for shapes in SHAPES.values() for shape in shapes)), required=True),
+        Slot("alayout", ("row", "col"), required=True),
+        Slot("blayout", ("row", "col"), required=True),
+        Slot("kind", ("kind::f8f6f4",)),
+        Slot("satfinite", ("satfinite",)),
+        Slot("rounding", ("rn", "rz", "rm", "rp")),
+        Slot("d", tuple(ACCUMULATORS), required=True),
+        Slot("a", tuple(SHAPES), required=True),
+        Slot("b", tuple(SHAPES), required=True),
+        Slot("c", tuple(ACCUMULATORS), required=True),
+        Slot("op", ("xor", "and")),
+        Slot("popc", ("popc",)),
+    ),
+    exclusions=(
+        *(Exclusion(both(is_("a", a), other_than(is_("b", a))), "b", f"with A of .{a} B is .{a} too")
+          for a in (*HALVES, "tf32", "f64", "b1")),
+        *(Exclusion(both(is_("a", *group), other_than(is_("b", *group))), "b", f"with A of {' or '.join('.' + a for a in group)} B is one of them")
+          for group in (*INTEGERS, (*BYTES, *TINY))),
+        *(Exclusion(both(is_("a", a), other_than(is_("shape", *shapes))), "shape", f"{a} has the shapes {', '.join(shapes)}")
+          for a, shapes in SHAPES.items()),
+        Exclusion(both(is_("b", *TINY), other_than(is_("shape", "m16n8k32"))), "shape", "6-bit and 4-bit floats have the shape m16n8k32"),
+        Exclusion(both(is_("alayout", "col"), other_than(QUARTERS)), "alayout", "A is .row"),
+        Exclusion(both(is_("blayout", "row"), other_than(QUARTERS)), "blayout", "B is .col"),
+        Exclusion(both(either(is_("a", *TINY), is_("b", *TINY)), is_("kind", "")), "kind", "6-bit and 4-bit floats need .kind::f8f6f4"),
+        Exclusion(both(KIND, other_than(is_("a", *BYTES, *TINY))), "kind", "is a kind of 8-, 6- and 4-bit floats"),
+        Exclusion(both(KIND, other_than(is_("shape", "m16n8k32"))), "shape", ".kind::f8f6f4 has the shape m16n8k32"),
+        Exclusion(both(is_("a", "f16", *BYTES, *TINY), other_than(is_("d", "f16", "f32"))), "d", "floats of at most 16 bits give .f16 or .f32"),
+        Exclusion(both(is_("a", "bf16", "tf32"), other_than(is_("d", "f32"))), "d", ".bf16 and .tf32 give .f32"),
+        Exclusion(both(is_("a", "f64"), other_than(is_("d", "f64"))), "d", ".f64 gives .f64"),
+        Exclusion(both(is_("a", *INTEGERS[0], *INTEGERS[1], "b1"), other_than(is_("d", "s32"))), "d", "integers give .s32"),
+        Exclusion(both(is_("d", "f16"), other_than(is_("c", "f16"))), "c", "C is .f16 as D is"),
+        Exclusion(both(is_("d", "f32"), other_than(is_("c", "f32")), other_than(both(QUARTERS, is_("c", "f16")))), "c", "C is .f32 as D is"),
+        Exclusion(both(is_("d", "f64"), other_than(is_("c", "f64"))), "c", "C is .f64 as D is"),
+        Exclusion(both(is_("d", "s32"), other_than(is_("c", "s32"))), "c", "C is .s32 as D is"),
+        Exclusion(both(written("satfinite"), other_than(is_("a", *INTEGERS[0], *INTEGERS[1]))), "satfinite", "belongs to integers of 8 or 4 bits"),
+        Exclusion(both(written("rounding"), other_than(is_("a", "f64"))), "rounding", "belongs to .f64"),
+        Exclusion(both(is_("a", "b1"), is_("op", "")), "op", "single bits need .xor or .and"),
+        Exclusion(both(is_("a", "b1"), is_("popc", "")), "popc", "single bits need .popc"),
+        Exclusion(both(written("op"), other_than(is_("a", "b1"))), "op", "belongs to .b1"),
+        Exclusion(both(written("popc"), other_than(is_("a", "b1"))), "popc", "belongs to .b1"),
+    ),
+    floors=(
+        Floor(both(), "sm_75"),
+        Floor(is_("shape", "m16n8k16", "m16n8k4", "m16n8k32", "m16n8k64", "m16n8k128", "m16n8k256"), "sm_80"),
+        Floor(either(is_("a", "bf16", "tf32", "f64"), is_("op", "and")), "sm_80"),
+        Floor(is_("a", *BYTES), "sm_89"),
+        Floor(both(is_("a", "f64"), other_than(is_("shape", "m8n8k4"))), "sm_90"),
+        Floor(KIND, "sm_120f"),
+    ),
+    source="PTX ISA 9.7.14.5.14",
+)
+# fmt: on
+
+
+def shape_of(text: str) -> tuple[int, int, int]:
+    """M, N and K of a shape such as m16n8k16."""
+    m, rest = text[1:].split("n")
+    n, k = rest.split("k")
+    return int(m), int(n), int(k)
+
+
+def factor(name: str, axis: str, extent: int, depth: int, bits: int) -> tuple[Register, Entries]:
+    """A (axis `row`) or B (axis `column`): register w of lane 4*g + q holds word q + 4*w of row (column) g; A has rows 8 to 15 in between.
+
+    depth: K. bits: of an element. A word holds 32 // bits neighbours along K, the first in the lowest bits; a double is a word of its own.
+    """
+    across, each = var(axis), max(1, 32 // bits)
+    words = depth // each
+    lane, register = 4 * (across % 8 if extent > 8 else across) + WORD % 4, WORD // 4
+    if extent > 8:
+        register = across // 8 + 2 * register
+    parts = (AtomAxis("part", each),) if each > 1 else ()
+    at = (("m" if axis == "row" else "n", across), ("k", each * WORD + PART if parts else WORD))
+    atom = (AtomAxis(axis, extent), AtomAxis("word", words))
+    found = Register(
+        name,
+        bits=max(32, bits),
+        register=register,
+        write=False,
+        lane=lane,
+        dtypes=PACKED if bits < 64 else ACCUMULATORS["f64"],
+        atom=atom,
+        over=("m", "k") if axis == "row" else ("n", "k"),
+    )
+    return found, Entries(name, "", at, parts)
+
+
+def accumulator(name: str, rows: int, type_: str, write: bool) -> tuple[Register, Entries]:
+    """C or D: lane 4*g + q holds columns 2*q and 2*q + 1 of row g, in two registers or as the halves of one; rows 8 to 15 follow."""
+    lane_row = ROW % 8 if rows > 8 else ROW
+    block = ROW // 8 if rows > 8 else 0
+    if type_ == "f16":
+        return _sum(
+            name, type_, (AtomAxis("row", rows), AtomAxis("word", 4)), 4 * lane_row + WORD, block + 0 * WORD, write, (ROW, 2 * WORD + PART)
+        )
+    register = 2 * block + COLUMN % 2
+    return _sum(name, type_, (AtomAxis("row", rows), AtomAxis("column", 8)), 4 * lane_row + COLUMN // 2, register, write, (ROW, COLUMN))
+
+
+def _sum(
+    name: str, type_: str, atom: tuple[AtomAxis, ...], lane: Term, register: Term, write: bool, at: tuple[Term, ...]
+) -> tuple[Register, Entries]:
+    names = ("m", "n") if len(at) == 2 else ("problem", "m", "n")
+    parts = (AtomAxis("part", 2),) if type_ == "f16" else ()
+    found = Register(
+        name,
+        bits=64 if type_ == "f64" else 32,
+        register=register,
+        write=write,
+        lane=lane,
+        dtypes=ACCUMULATORS[type_],
+        atom=atom,
+        over=("m", "n"),
+        then=None if write else "d",
+        number="" if write else type_,
+    )
+    return found, Entries(name, type_, tuple(zip(names, at, strict=True)), parts)
+
+
+FOUR = AtomAxis("problem", 4)
+
+
+def quarter_factor(name: str, index: str, q: Mapping[str, str]) -> tuple[Register, Entries]:
+    """A or B of m8n8k4.f16, four problems at once: problem p lies in lanes 4*p to 4*p + 3 and 16 + 4*p to 19 + 4*p, which hold the upper half of M (of N).
+
+    Where K is the faster index of the layout a lane holds the four k of one row (column) in two words of two; else four rows (columns) of one k.
+    """
+    inner_is_k = q["alayout"] == "row" if name == "a" else q["blayout"] == "col"
+    axis = "row" if index == "m" else "column"
+    if inner_is_k:
+        across = var(axis)
+        atom = (FOUR, AtomAxis(axis, 8), AtomAxis("word", 2))
+        lane, register, at = 4 * PROBLEM + across % 4 + 16 * (across // 4), WORD, (across, 2 * WORD + PART)
+    else:
+        atom = (FOUR, AtomAxis("depth", 4), AtomAxis("word", 4))
+        lane, register, at = 4 * PROBLEM + var("depth") + 16 * (WORD // 2), WORD % 2, (2 * WORD + PART, var("depth"))
+    over = ("m", "k") if index == "m" else ("n", "k")
+    found = Register(name, bits=32, register=register, write=False, lane=lane, dtypes=PACKED, atom=atom, over=over)
+    return found, Entries(name, "f16", (("problem", PROBLEM), (index, at[0]), ("k", at[1])), (AtomAxis("part", 2),))
+
+
+def quarter_accumulator(name: str, type_: str, write: bool) -> tuple[Register, Entries]:
+    """C or D of m8n8k4.f16: halves as rows of eight, four words to a lane; single precision in blocks of 2 x 2 spread over four lanes."""
+    if type_ == "f16":
+        atom = (FOUR, AtomAxis("row", 8), AtomAxis("word", 4))
+        return _sum(name, type_, atom, 4 * PROBLEM + ROW % 4 + 16 * (ROW // 4), WORD, write, (PROBLEM, ROW, 2 * WORD + PART))
+    atom = (FOUR, AtomAxis("row", 8), AtomAxis("column", 8))
+    lane = 4 * PROBLEM + ROW % 2 + 2 * (COLUMN // 2 % 2) + 16 * (ROW // 4)
+    register = COLUMN % 2 + 2 * (ROW // 2 % 2) + 4 * (COLUMN // 4)
+    return _sum(name, type_, atom, lane, register, write, (PROBLEM, ROW, COLUMN))
+
+
+def _typed(side: tuple[Register, Entries], type_: str) -> tuple[Register, Entries]:
+    """The entries with their type; a number of less than eight bits in a byte of its own is four bits from bit 2 on, or six from bit 0 on."""
+    register, entries = side
+    narrow = {"e2m1": (4, 2), "e3m2": (6, 0), "e2m3": (6, 0)}.get(type_, (0, 0))
+    return register, Entries(entries.operand, type_, entries.at, entries.parts, *narrow)
+
+
+def mma(q: Mapping[str, str]) -> Contract:
+    """D = A * B + C; over K repeats the first step adds C and the later ones D."""
+    m, n, k = shape_of(q["shape"])
+    if q["shape"] == "m8n8k4" and q["a"] == "f16":
+        a, b = quarter_factor("a", "m", q), quarter_factor("b", "n", q)
+        d, c = quarter_accumulator("d", q["d"], write=True), quarter_accumulator("c", q["c"], write=False)
+    else:
+        a, b = factor("a", "row", m, k, BITS[q["a"]]), factor("b", "column", n, k, BITS[q["b"]])
+        d, c = accumulator("d", m, q["d"], write=True), accumulator("c", m, q["c"], write=False)
+    a, b = _typed(a, q["a"]), _typed(b, q["b"])
+    return Contract(
+        opcode=MMA.spell(q),
+        mnemonic="mma",
+        arch=MMA.arch_floor(q),
+        source=MMA.source,
+        collective="warp",
+        atom=(),
+        operands=(d[0], a[0], b[0], c[0]),
+        parameters=(Parameter("pred", "predicate"), Parameter("preserve_dst", "flag", needs="pred")),
+        move=Move("", "", source=()),
+        issue="{opcode} {{{d}}}, {{{a}}}, {{{b}}}, {{{c}}};",
+        qualifiers=q,
+        loops=("m", "n", "k"),
+        product=Product(d[1], a[1], b[1], c[1], q["op"] or "mul"),
+    )
+
+
+FAMILY = Family("mma", (Entry(MMA, mma),))
