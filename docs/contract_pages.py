@@ -10,6 +10,7 @@ from typing import Any
 
 from tilecheck.report.explain import issue_text
 from tilecheck.spec import Contract, Entry, Family, Memory, Register, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec.contract import parameter_text
 from tilecheck.spec.grammar import holds
 from tilecheck.symbolic.terms import Term, evaluate
 
@@ -28,12 +29,22 @@ EXAMPLES = {
         "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
         "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",
     ),
+    "cp.async": ("cp.async.ca.shared.global", "cp.async.cg.shared.global.L2::cache_hint"),
+    "cp.async.bulk": (
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.global.shared::cta.bulk_group",
+    ),
+    "cp.reduce.async.bulk": (
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32",
+    ),
 }
 """Spellings that a page shows in full; the first legal one of a mnemonic that is not here."""
 FEW = 200
 """A mnemonic with no more legal spellings than this is shown with all of them."""
 WHO = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
-KINDS = {"predicate": "a condition", "flag": "true or false", "u64": "an unsigned 64-bit value"}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -132,14 +143,18 @@ def forms_table(entry: Entry) -> str:
     lines: list[Sequence[object]] = []
     for group in rows.values():
         first = group[0]
-        atom = ", ".join(f"{axis.name} {axis.extent}" for axis in first.atom)
         memory = next((o for o in first.operands if isinstance(o, Memory)), None)
-        align = "-" if memory is None else f"{memory.align_bytes} byte{'s' if memory.align_bytes > 1 else ''}"
+        align = "-" if memory is None else first.alignment_text(memory)
         floor = ", ".join((min((one.arch for one in group), key=arch_rank), *first.also))
         others = list(dict.fromkeys(q for one in group[1:] for q in one.qualifiers.values() if q and q not in first.qualifiers.values()))
         also = codes((f".{one}" for one in others), ", ") or "-"
-        lines.append((code(first.opcode), also, atom, f"{first.operands[0].bits} bits", align, floor))
+        lines.append((code(first.opcode), also, first.atom_text, width(first.operands[0].bits), align, floor))
     return table(("spelling", "same with", "atom", "element", "rows start at multiples of", "floor"), lines)
+
+
+def width(bits: int) -> str:
+    """`32 bits`, or that any will do."""
+    return f"{bits} bits" if bits else "any"
 
 
 def coordinates(contract: Contract) -> str:
@@ -150,7 +165,13 @@ def coordinates(contract: Contract) -> str:
 def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
     """(name, where, elements, what is asked) of each operand."""
     for operand in contract.operands:
-        types = codes(operand.dtypes, ", ") if operand.dtypes else f"any {operand.bits}-bit dtype"
+        types = (
+            codes(operand.dtypes, ", ")
+            if operand.dtypes
+            else f"any {operand.bits}-bit dtype"
+            if operand.bits
+            else "any dtype, one width for all operands"
+        )
         role = "written" if operand.write else "read"
         if isinstance(operand, Register):
             who = "the executing thread" if operand.lane is None else f"lane {code(operand.lane)}"
@@ -158,7 +179,8 @@ def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
             asks += "; distinct slots, no replicas" if operand.write else "; any replica may be read"
             yield code(operand.name), f"registers, {role}", types, asks
             continue
-        asks = f"elements along {' and '.join(operand.row)} are consecutive; rows start at multiples of {operand.align_bytes} bytes"
+        asks = f"elements along {' and '.join(operand.row)} are consecutive; rows start at multiples of {contract.alignment_text(operand)}"
+        asks += f"; in the CTAs that {code(operand.cta)} names" if operand.cta else ""
         if operand.provider is not None:
             surplus = ", further lanes repeat valid addresses" if operand.surplus == "repeat" else ""
             asks += f"; lane {code(operand.provider)} gives the address of a row{surplus}"
@@ -238,19 +260,21 @@ def part_number(contract: Contract, at: Mapping[str, int]) -> int:
 def move_text(contract: Contract) -> str:
     """`dst[matrix, row, word; half] <- src[...]`."""
     move, count = contract.move, len(contract.atom)
+    if not move.dst:
+        return "nothing is written"
     left = coordinates(contract) + "".join(f"; {part.name}" for part in move.parts)
     right = ", ".join(map(str, move.source[:count])) + "".join(f"; {term}" for term in move.source[count:])
     zero = "" if move.zero is False else f", 0 where {move.zero}"
-    return f"{move.dst}[{left}] <- {move.src}[{right}]{zero}"
+    combined = f", combined with what stands there by {move.combine}" if move.combine else ""
+    return f"{move.dst}[{left}] <- {move.src}[{right}]{zero}{combined}"
 
 
 def shown(contract: Contract) -> str:
     """One spelling in full."""
-    atom = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
     lines = [
         f"### {code(contract.opcode)}\n",
         f"- executes: {WHO.get(contract.collective, contract.collective)}",
-        f"- atom: {atom}, the last axes of every view",
+        f"- atom: {contract.atom_text}, the last axes of every view",
         f"- from {' or '.join(contract.floors)}; {contract.source}; contract {code(contract_hash(contract))}\n",
         "The PTX statement, and what it moves:\n",
         block(f"{issue_text(contract)}\n{move_text(contract)}"),
@@ -275,7 +299,7 @@ def parameter_rows(entry: Entry) -> list[tuple[str, str, str]]:
                 when = "" if always else f"with {code('.' + value)}" + (", required" if one.required else "")
                 when = when or (f"only with {code(one.needs)}" if one.needs else "optional")
                 role = " (a PTX operand)" if one.operand else ""
-                found.setdefault(one.name, (code(one.name), KINDS.get(one.kind, one.kind) + role, when))
+                found.setdefault(one.name, (code(one.name), parameter_text(one, entry.contract(qualifiers).move) + role, when))
     return list(found.values())
 
 
@@ -358,7 +382,7 @@ def index_page(families: Sequence[Family]) -> str:
     """The list of all mnemonics."""
     rows = [
         (
-            f"[{code(entry.grammar.mnemonic)}]({family.name}.md#{entry.grammar.mnemonic})",
+            f"[{code(entry.grammar.mnemonic)}]({family.name}.md#{entry.grammar.mnemonic.replace('.', '')})",
             family.name,
             entry.grammar.arch_floor({}),
             entry.grammar.source,

@@ -22,6 +22,7 @@ from tilecheck.spec import (
     find_entry,
     mnemonic_of,
 )
+from tilecheck.spec.contract import Parameter, parameter_text
 from tilecheck.symbolic.terms import Term, variables
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
         ("source", contract.source),
         ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.needs),
         ("executes", who.get(contract.collective, contract.collective)),
-        ("atom", f"{', '.join(f'{axis.name} {axis.extent}' for axis in contract.atom)}: the last axes of every view"),
+        ("atom", f"{contract.atom_text}: the last axes of every view"),
         ("issue", issue_text(contract)),
         *(() if contract.space_written else (("note", "legal to the ISA, refuted by space.explicit: no space is written"),)),
     ]
@@ -140,7 +141,7 @@ def register_count(contract: Contract, operand: Register) -> int:
 
 def _operands(contract: Contract) -> list[RenderableType]:
     parts = [_table([(one.name, _kind(one)), *(("", text) for text in _demands(one, contract))]) for one in contract.operands]
-    rows = [(p.name, _parameter(p.kind, p.needs, required=p.required)) for p in contract.parameters]
+    rows = [(p.name, _parameter(p, contract)) for p in contract.parameters]
     return [*parts, *([_table([("parameters", ""), *((f"  {name}", text) for name, text in rows)])] if rows else [])]
 
 
@@ -148,7 +149,8 @@ def _kind(operand: Operand) -> str:
     role = "written" if operand.write else "read"
     where = "registers" if isinstance(operand, Register) else f"{operand.space or 'generic'} memory"
     types = f", viewed as {', '.join(operand.dtypes)}" if operand.dtypes else ""
-    return f"{where}, {role}; elements of {operand.bits} bits{types}"
+    width = f"of {operand.bits} bits" if operand.bits else "of any width, one for all operands"
+    return f"{where}, {role}; elements {width}{types}"
 
 
 def _demands(operand: Operand, contract: Contract) -> list[str]:
@@ -158,20 +160,21 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
         text = f"element ({axes}) is register {operand.register} of {who}"
         return [text, *(["every element of a thread in a slot of its own, no replicas"] if operand.write else [])]
     row = ", ".join(operand.row)
-    texts = [f"elements along {row} are consecutive; each row starts at a multiple of {operand.align_bytes} bytes"]
+    texts = [f"elements along {row} are consecutive; each row starts at a multiple of {contract.alignment_text(operand)}"]
+    if operand.cta is not None:
+        texts.append(
+            f"in the CTA{'s' if contract.by_name(operand.cta).kind == 'mask' else ''} that {operand.cta} names, at the address of the executing CTA"
+        )
     if operand.provider is not None:
         surplus = "; further lanes repeat valid addresses" if operand.surplus == "repeat" else ""
         texts.append(f"lane {operand.provider} gives the address of a row{surplus}")
     return texts
 
 
-def _parameter(kind: str, needs: str | None, *, required: bool) -> str:
-    words = {
-        "predicate": "a condition: the instruction is executed where it holds",
-        "flag": "true or false",
-        "u64": "an unsigned 64-bit operand",
-    }
-    return words.get(kind, kind) + (", required" if required else "") + (f", only with {needs}" if needs else "")
+def _parameter(parameter: Parameter, contract: Contract) -> str:
+    text = parameter_text(parameter, contract.move) + (", required" if parameter.required else "")
+    text += f", only with {parameter.needs}" if parameter.needs else ""
+    return text + (f", not with {parameter.unless}" if parameter.unless else "")
 
 
 def _names(contract: Contract) -> str:
@@ -195,6 +198,8 @@ def _maps(contract: Contract) -> list[RenderableType]:
         parts.append(_table([("", f"({units}: the parts of an element, low bits first)")]))
     if move.zero is not False:
         parts.append(_table([("", f"and 0 where {move.zero}")]))
+    if move.combine is not None:
+        parts.append(_table([("", f"combined with what stands there by {move.combine}")]))
     for title, drawn in tables(contract):
         parts.append(Padding(Text(f"{title}\n{drawn}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)))
     return parts
