@@ -1,0 +1,6 @@
+"""The benchmarks are imported as they are run, from the repository root."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

@@ -1,0 +1,308 @@
+"""Seeded call documents for the benchmarks: of each kind as many as are asked for, no two with a common operand, all legal unless damaged.
+
+A kind is one case of the table of benchmarks.md; what it says (shapes of the example, swizzle, form of the start) stays, everything else
+varies: sizes, strides, padding, slots, starts, names, dtypes, alignment, blocks. Sizes are in elements, alignments in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Document = dict[str, Any]
+WORDS = ("float32", "int32", "uint32")
+HALVES = ("float16", "bfloat16")
+INDEX = ("int32", "uint32", "int64")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One case: its name, what it is in words, and how a document is drawn."""
+
+    name: str
+    title: str
+    draw: Callable[[random.Random], Document]
+
+
+def packed_strides(rng: random.Random, extents: Sequence[int], unit: int, pads: Sequence[int]) -> list[int]:
+    """Strides without overlap: the axes in a random order, each padded; all multiples of `unit`."""
+    found, running = [0] * len(extents), unit
+    for axis in rng.sample(range(len(extents)), len(extents)):
+        found[axis] = running
+        running = running * extents[axis] + unit * rng.choice(pads)
+    return found
+
+
+def layout(extents: Sequence[int], strides: Sequence[int | str], offset: int = 0) -> str:
+    text = f"S[({','.join(map(str, extents))}):({','.join(map(str, strides))})]"
+    return f"{text} + {offset}" if offset else text
+
+
+def call(
+    opcode: str, scope: str, threads: int, registers: Document, memory: Document, *symbols: Document, index: str = "int32"
+) -> Document:
+    return {
+        "schema": "tilecheck/call@1",
+        "opcode": opcode,
+        "scope": scope,
+        "launch": {"block": [threads], "cluster": None},
+        "index_dtype": index,
+        "symbols": list(symbols),
+        "operands": [registers, memory],
+        "parameters": {},
+    }
+
+
+def warps(rng: random.Random) -> int:
+    """The threads of a block of one to eight warps."""
+    return 32 * rng.randint(1, 8)
+
+
+# --- ld ---------------------------------------------------------------------------------------------------------------
+
+
+def ld_thread(rng: random.Random) -> Document:
+    """About a hundred vector loads of one thread: A[i, b, j, d] as (j, i, word), the word running over b and d."""
+    i, j = rng.randint(12, 18), rng.randint(5, 9)
+    outer, word = rng.choice(("j i", "i j")), rng.choice(("(d b)", "(b d)"))
+    b, d = (1, 2) if word == "(d b)" else (2, 1)
+    steps = [{"op": "rearrange", "pattern": f"i b j d -> {outer} {word}"}]
+    rows = packed_strides(rng, (i, j), 4, range(5))
+    gap = rng.randint(1, 4)
+    slots = packed_strides(rng, (i, j), 4 * gap, range(3))
+    shape, dtype = [i, 2, j, 2], rng.choice(WORDS)
+
+    def tensor(name: str, space: str, outer_strides: list[int], scale: int) -> Document:
+        strides = (outer_strides[0], b * scale, outer_strides[1], d * scale)
+        return {"name": name, "space": space, "dtype": dtype, "shape": shape, "layout": layout(shape, strides), "view": steps}
+
+    memory = tensor("A", "global", rows, 1) | {"align": rng.choice((16, 32, 64, 128, 256))}
+    return call("ld.global.v4.b32", "thread", warps(rng), tensor("R", "register", slots, gap), memory, index=rng.choice(INDEX))
+
+
+def ld_cta(rng: random.Random) -> Document:
+    """A few vector loads of every thread of a CTA."""
+    count = rng.randint(2, 8)
+    shape, dtype = [count, 32, rng.randint(2, 6), 4], rng.choice(WORDS)
+    slots = packed_strides(rng, shape[2:], rng.randint(1, 4), range(4))
+    rows = packed_strides(rng, shape[:3], 4, range(5))
+    registers = {
+        "name": "R",
+        "space": "register",
+        "dtype": dtype,
+        "shape": shape,
+        "layout": layout(shape, ("1@warpid", "1@laneid", *slots)),
+    }
+    memory = {"name": "A", "space": "global", "dtype": dtype, "shape": shape, "layout": layout(shape, (*rows, 1))}
+    memory["align"] = rng.choice((16, 32, 64, 128, 256))
+    return call("ld.global.v4.b32", "cta", 32 * count, registers, memory, index=rng.choice(INDEX))
+
+
+# --- ldmatrix ---------------------------------------------------------------------------------------------------------
+
+
+def ldmatrix_x2(rng: random.Random) -> Document:
+    """Even and odd rows (or upper and lower ones) of 16 rows in any order, as two matrices for each k."""
+    k, dtype = rng.randint(2, 5), rng.choice(WORDS)
+    rows = packed_strides(rng, (16, k), 4, range(16))
+    slots = packed_strides(rng, (k, 2), rng.randint(1, 4), range(4))
+    shape = [k, 2, 8, 4]
+    own = layout(shape, (*slots, "4@laneid", "1@laneid"), rng.randint(0, 63))
+    registers = {"name": "R", "space": "register", "dtype": dtype, "shape": shape, "layout": own}
+    memory = {
+        "name": "SM",
+        "space": "shared",
+        "dtype": dtype,
+        "shape": [16, 4, k],
+        "layout": layout((16, 4, k), (rows[0], 1, rows[1])),
+        "align": rng.choice((16, 32, 64, 128)),
+        "view": [{"op": "rearrange", "pattern": f"{rng.choice(('(r m)', '(m r)'))} w k -> k m r w", "sizes": {"r": 8, "m": 2}}],
+    }
+    return call("ldmatrix.sync.aligned.m8n8.x2.shared.b16", "warp", warps(rng), registers, memory, index=rng.choice(INDEX))
+
+
+def fragments(rng: random.Random, outer: int) -> Document:
+    """Registers of four matrices behind `outer` axes of extent 1."""
+    ones = [1] * outer
+    slots = packed_strides(rng, (2, 2), rng.randint(1, 8), range(6))
+    return {
+        "name": "R",
+        "space": "register",
+        "dtype": rng.choice(WORDS),
+        "shape": [*ones, 4, 8, 4],
+        "layout": layout((*ones, 2, 2, 8, 4), (*ones, *slots, "4@laneid", "1@laneid"), rng.randint(0, 63)),
+    }
+
+
+def tiles(rng: random.Random, count: int) -> Document:
+    """So many 64x64 tiles of 16-bit elements, each swizzled by 128 bytes, some periods apart."""
+    pitch = 4096 + 512 * rng.randint(0, 8)
+    return {
+        "name": "SM",
+        "space": "shared",
+        "dtype": rng.choice(HALVES),
+        "shape": [count, 64, 64],
+        "layout": "Swizzle(3,3,3) o " + layout((count, 64, 64), (pitch, 64, 1)),
+        "align": rng.choice((1024, 2048, 4096)),
+    }
+
+
+def quarters(rng: random.Random, count: int, begin: Sequence[int | str]) -> Document:
+    """A 16 by 16 block of a tile as four matrices; begin: tile, block row, block column (in blocks)."""
+    order = rng.choice(("(n m)", "(m n)"))
+    pattern = {
+        "op": "rearrange",
+        "pattern": f"t (a m r) (b n w) -> t a b {order} r w",
+        "sizes": {"a": 4, "m": 2, "r": 8, "b": 4, "n": 2, "w": 4},
+    }
+    cut = {"op": "slice", "begin": [*begin, 0, 0, 0], "extent": [1, 1, 1, None, None, None]}
+    return tiles(rng, count) | {"view": [{"op": "view", "dtype": "uint32"}, pattern, cut]}
+
+
+X4 = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+
+
+def x4_static(rng: random.Random) -> Document:
+    count = rng.randint(1, 8)
+    memory = quarters(rng, count, (rng.randrange(count), rng.randrange(4), rng.randrange(4)))
+    return call(X4, "warp", warps(rng), fragments(rng, 3), memory, index=rng.choice(INDEX))
+
+
+def x4_loops(rng: random.Random) -> Document:
+    count, (i, j) = rng.randint(1, 8), names(rng, 2)
+    begin = rng.choice(((i, j), (j, i)))
+    memory = quarters(rng, count, (rng.randrange(count), *begin))
+    loops = [{"name": name, "min": 0, "max": 3} for name in (i, j)]
+    return call(X4, "warp", warps(rng), fragments(rng, 3), memory, *loops)
+
+
+def x4_start(rng: random.Random) -> Document:
+    """Eight rows from `(n%8)*8`, n any number; the four matrices lie side by side in half a row."""
+    count, (n,) = rng.randint(1, 8), names(rng, 1)
+    pattern = {"op": "rearrange", "pattern": "t r (k m w) -> t k m r w", "sizes": {"k": 2, "m": 4, "w": 4}}
+    begin = [rng.randrange(count), rng.randrange(2), 0, f"({n}%8)*8", 0]
+    cut = {"op": "slice", "begin": begin, "extent": [1, 1, None, 8, None]}
+    memory = tiles(rng, count) | {"view": [{"op": "view", "dtype": "uint32"}, pattern, cut]}
+    return call(X4, "warp", warps(rng), fragments(rng, 2), memory, {"name": n})
+
+
+def x4_ring(rng: random.Random) -> Document:
+    """Stage `i % 4` of a ring of four tiles, i counting on without end."""
+    (i,) = names(rng, 1)
+    memory = quarters(rng, 4, (f"{i} % 4", rng.randrange(4), rng.randrange(4)))
+    return call(X4, "warp", warps(rng), fragments(rng, 3), memory, {"name": i, "min": 0})
+
+
+def names(rng: random.Random, count: int) -> list[str]:
+    """Names of symbols, so that no start is written twice."""
+    return [f"{letter}{rng.randrange(100_000)}" for letter in rng.sample("nijkst", count)]
+
+
+KINDS = (
+    Kind("ld-thread", "ld.global.v4.b32, about 105 loads of a thread (SPEC)", ld_thread),
+    Kind("ld-cta", "ld.global.v4.b32, every thread of a CTA (SPEC)", ld_cta),
+    Kind("ldmatrix-x2", "ldmatrix.x2, interleaved rows (SPEC)", ldmatrix_x2),
+    Kind("x4-static", "ldmatrix.x4, 128B-swizzled 64x64 f16, static start", x4_static),
+    Kind("x4-loops", "the same, 4x4 loop variables", x4_loops),
+    Kind("x4-start", "the same, start (n%8)*8", x4_start),
+    Kind("x4-ring", "the same, ring stage i % 4", x4_ring),
+)
+
+
+def operand_keys(document: Document) -> list[str]:
+    """Each operand as text."""
+    return [json.dumps(operand, sort_keys=True) for operand in document["operands"]]
+
+
+def different(kind: Kind, seed: int, count: int) -> list[Document]:
+    """So many documents of a kind, every operand of every one unlike all others; the same for the same seed."""
+    rng = random.Random(f"{kind.name} {seed}")
+    found: list[Document] = []
+    seen: set[str] = set()
+    for _ in range(50 * count + 1000):
+        if len(found) == count:
+            break
+        document = kind.draw(rng)
+        keys = operand_keys(document)
+        if seen.isdisjoint(keys):
+            seen.update(keys)
+            found.append({**document, "id": f"{kind.name}-{seed}-{len(found)}"})
+    if len(found) < count:
+        raise ValueError(f"{kind.name} has no {count} documents without a common operand")
+    return found
+
+
+# --- a stream of calls, as a CI run sees it ---------------------------------------------------------------------------
+
+
+def swapped_lanes(rng: random.Random, document: Document) -> str:
+    """Registers that belong to other lanes."""
+    registers = document["operands"][0]
+    registers["layout"] = registers["layout"].replace("4@laneid,1@laneid", "1@laneid,8@laneid").replace("1@warpid", "2@warpid")
+    return "dst.owner"
+
+
+def low_base(rng: random.Random, document: Document) -> str:
+    """A base that is known to be aligned to 8 bytes only."""
+    document["operands"][1]["align"] = 8
+    return "src.aligned"
+
+
+def half_a_warp(rng: random.Random, document: Document) -> str:
+    """A guard that leaves out lanes of a collective."""
+    document["guard"] = f"laneid < {rng.randint(1, 31)}"
+    return "participation"
+
+
+def one_warp_short(rng: random.Random, document: Document) -> str:
+    """A guard that leaves out a warp that the shape counts."""
+    document["guard"] = "warpid < 1"
+    return "dst.shape"
+
+
+def far_slice(rng: random.Random, document: Document) -> str:
+    """A start past the end of the first axis."""
+    step = document["operands"][1]["view"][-1]
+    step["begin"][0] = document["operands"][1]["shape"][0]
+    return "src.bounds"
+
+
+DAMAGES: dict[str, tuple[Callable[[random.Random, Document], str], ...]] = {
+    "ld-thread": (low_base,),
+    "ld-cta": (low_base, swapped_lanes, one_warp_short),
+    "ldmatrix-x2": (low_base, swapped_lanes, half_a_warp),
+    "x4-static": (low_base, swapped_lanes, half_a_warp, far_slice),
+    "x4-loops": (low_base, swapped_lanes, half_a_warp, far_slice),
+    "x4-start": (low_base, swapped_lanes, half_a_warp, far_slice),
+    "x4-ring": (low_base, swapped_lanes, half_a_warp, far_slice),
+}
+
+
+def damaged(rng: random.Random, kind: Kind, document: Document) -> tuple[Document, str]:
+    """A copy with one thing wrong, and the clause that refutes it."""
+    copy: Document = json.loads(json.dumps(document))
+    clause = rng.choice(DAMAGES[kind.name])(rng, copy)
+    return copy, clause
+
+
+def stream(seed: int, count: int, refuted: float) -> list[tuple[Document, str | None]]:
+    """So many different documents of all kinds mixed, this share of them refuted: each with the clause at fault, None where legal.
+
+    Operands may come twice, as they do in one library; whole documents do not.
+    """
+    rng = random.Random(f"stream {seed}")
+    found: list[tuple[Document, str | None]] = []
+    seen: set[str] = set()
+    while len(found) < count:
+        kind = rng.choice(KINDS)
+        document, clause = kind.draw(rng), None
+        if rng.random() < refuted:
+            document, clause = damaged(rng, kind, document)
+        key = json.dumps(document, sort_keys=True)
+        if key not in seen:
+            seen.add(key)
+            found.append(({**document, "id": f"stream-{seed}-{len(found)}"}, clause))
+    return found

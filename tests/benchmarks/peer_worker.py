@@ -1,0 +1,157 @@
+"""Times the TileDispatch pass of apache-tvm-tirx on programs of the same content as call documents.
+
+Run by an interpreter that has the package, not by ours: `PYTHON peer_worker.py < documents.json`. It reads a list of documents of
+documents.py, builds a program of each (not timed), runs the pass on one after the other and prints one JSON object: versions, and for each
+document the seconds by the clock and on the processor, whether the pass accepted it, and the reason where it did not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+STARTED = time.perf_counter()
+import tvm_tirx as tvm  # noqa: E402  (the import is timed)
+from tvm_tirx.script import tirx as T  # noqa: E402, N812  (the name that scripts write)
+from tvm_tirx.target import Target  # noqa: E402
+from tvm_tirx.tirx import transform  # noqa: E402
+from tvm_tirx.tirx.layout import ComposeLayout, Iter, TileLayout  # noqa: E402
+
+IMPORTED = time.perf_counter() - STARTED
+TARGET = Target({"kind": "cuda", "arch": "sm_100a"})
+LAYOUT = re.compile(r"(?:Swizzle\((\d+),(\d+),(\d+)\) o )?S\[\(([^)]*)\):\(([^)]*)\)\](?: \+ (\d+))?")
+
+
+def layout_of(text):
+    """The layout that a document writes."""
+    per_element, swizzle, atom, extents, strides, offset = LAYOUT.fullmatch(text).groups()
+    factors = []
+    for extent, stride in zip(extents.split(","), strides.split(","), strict=True):
+        number, _, axis = stride.partition("@")
+        factors.append(Iter(int(extent), int(number), axis or "m"))
+    tile = TileLayout.from_iters(factors, [], {"m": int(offset)} if offset else {})
+    return tile if swizzle is None else ComposeLayout(int(per_element), int(swizzle), int(atom), tile)
+
+
+def region(tensor, operand, symbols):
+    """The view of a tensor that a document describes: all steps but a last slice, and the region that it cuts."""
+    begin, extent = [0] * len(tensor.shape), [None] * len(tensor.shape)
+    for step in operand.get("view", ()):
+        if step["op"] == "view":
+            tensor = tensor.view(step["dtype"])
+        elif step["op"] == "rearrange":
+            tensor = tensor.rearrange(step["pattern"], **step.get("sizes", {}))
+        begin, extent = step.get("begin", [0] * len(tensor.shape)), step.get("extent", [None] * len(tensor.shape))
+    starts = [eval(b, {}, symbols) if isinstance(b, str) else b for b in begin]
+    sizes = [int(whole) if one is None else one for one, whole in zip(extent, tensor.shape, strict=True)]
+    return tensor[tuple(slice(b, b + e) for b, e in zip(starts, sizes, strict=True))]
+
+
+def program(document):
+    """The function that makes the call of a document: symbols with both bounds are loops, with one the loop without end, without bounds arguments."""
+    registers, memory = document["operands"]
+    instruction, scope = T.ptx[document["opcode"]], document["scope"]
+    launch = T.cuda.LaunchConfig(grid=(1,), block=tuple(document["launch"]["block"]))
+    symbols = document["symbols"]
+    shape, dtype, align, layout = memory["shape"], memory["dtype"], memory["align"], layout_of(memory["layout"])
+    own_shape, own_dtype, own_layout = registers["shape"], registers["dtype"], layout_of(registers["layout"])
+    named = [s["name"] for s in symbols]
+
+    if memory["space"] == "global":
+
+        @T.function
+        def load(memory_tensor: T.Tensor(shape, dtype, align=align, layout=layout)):
+            with T.device_entry(launch=launch):
+                own = T.alloc_local(own_shape, own_dtype, layout=own_layout)
+                T.cuda.tile.apply(instruction, region(own, registers, {}), region(memory_tensor, memory, {}), scope=scope)
+
+        return load
+
+    if not symbols:
+
+        @T.function
+        def static():
+            with T.device_entry(launch=launch):
+                tile = T.alloc_shared(shape, dtype, align=align, layout=layout)
+                own = T.alloc_local(own_shape, own_dtype, layout=own_layout)
+                T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, memory, {}), scope=scope)
+
+        return static
+
+    if len(symbols) == 2:
+        first, second = (s["max"] + 1 for s in symbols)
+
+        @T.function
+        def loops():
+            with T.device_entry(launch=launch):
+                tile = T.alloc_shared(shape, dtype, align=align, layout=layout)
+                own = T.alloc_local(own_shape, own_dtype, layout=own_layout)
+                for i in T.serial(first):
+                    for j in T.serial(second):
+                        values = dict(zip(named, (i, j), strict=True))
+                        T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, memory, values), scope=scope)
+
+        return loops
+
+    if "min" in symbols[0]:
+
+        @T.function
+        def ring(n: T.int32):
+            with T.device_entry(launch=launch):
+                tile = T.alloc_shared(shape, dtype, align=align, layout=layout)
+                own = T.alloc_local(own_shape, own_dtype, layout=own_layout)
+                for i in T.serial(n):
+                    T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, memory, {named[0]: i}), scope=scope)
+
+        return ring
+
+    @T.function
+    def start(n: T.int32):
+        with T.device_entry(launch=launch):
+            tile = T.alloc_shared(shape, dtype, align=align, layout=layout)
+            own = T.alloc_local(own_shape, own_dtype, layout=own_layout)
+            T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, memory, {named[0]: n}), scope=scope)
+
+    return start
+
+
+def sample(module):
+    """One run of the pass."""
+    wall, cpu, reason = time.perf_counter(), time.process_time(), None
+    try:
+        transform.TileDispatch()(module)
+    except RuntimeError as error:
+        lines = str(error).strip().splitlines()
+        reason = lines[1] if len(lines) > 1 else lines[0]
+    return {
+        "wall_ms": (time.perf_counter() - wall) * 1e3,
+        "cpu_ms": (time.process_time() - cpu) * 1e3,
+        "accepted": reason is None,
+        "reason": reason,
+    }
+
+
+def main():
+    documents = json.load(sys.stdin)
+    with TARGET:
+        modules = [transform.BindTarget(TARGET)(tvm.IRModule({"main": program(document)})) for document in documents]
+        samples = [sample(module) for module in modules]
+    print(
+        json.dumps(
+            {
+                "package": f"apache-tvm-tirx {version('apache-tvm-tirx')}",
+                "python": ".".join(map(str, sys.version_info[:3])),
+                "import_s": IMPORTED,
+                "samples": samples,
+                "worker": Path(__file__).name,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
