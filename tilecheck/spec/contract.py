@@ -8,6 +8,7 @@ evaluator, the docs and `explain` read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import cast
@@ -122,6 +123,25 @@ than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank 
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
 a copy of a box (see `BoxCopy`).
 """
+
+
+def parameter_text(p: Parameter, move: Move) -> str:
+    """What a value of a parameter is, in words."""
+    limits = {
+        "chunk": f"the bytes of one instruction: {', '.join(map(str, p.choices)) or f'a positive multiple of {p.step}'}",
+        "integer": f"an integer from 0 to {p.most}",
+        "rank": "the rank of another CTA of the cluster",
+        "mask": "a set of CTAs of the cluster, bit k for rank k, not empty",
+        "barrier": "the space of the barrier: shared",
+        "bytes": "what the whole call adds to the barrier of one CTA, in bytes",
+        "predicate": "a condition: the instruction is executed where it holds",
+    }
+    roles = {move.length: ": bytes from there on are zero", move.bytes: ": bit k says whether byte k, modulo 16, is written"}
+    if p.name == move.blank:
+        return "a condition: zeros are written where it holds"
+    return limits.get(p.kind, KINDS[p.kind]) + roles.get(p.name, "")
+
+
 ADDRESSING = ("integer", "rank", "mask")
 """Kinds whose value is part of what is accessed, as begins are."""
 
@@ -253,9 +273,32 @@ class Contract:
         """The barrier to which completion adds the bytes."""
         return next((p for p in self.parameters if p.kind == "barrier"), None)
 
+    def statement(self, fields: Mapping[str, str], *, shown: bool = False) -> str:
+        """The PTX statement with the given operands; optional ones that are not given are left out (shown: written `{, name}`)."""
+
+        def one(match: re.Match[str]) -> str:
+            name = match[1]
+            known = shown and any(p.name == name for p in self.parameters)
+            return f", {{{name}}}" if name in fields else f"{{{{, {name}}}}}" if known else ""
+
+        return re.sub(r"\{, (\w+)\}", one, self.issue).format(**fields)
+
+    def by_name(self, name: str) -> Parameter:
+        """The parameter of a name that the contract has."""
+        return next(p for p in self.parameters if p.name == name)
+
     def parameter(self, kind: str) -> Parameter | None:
         """The parameter of a kind that occurs once."""
         return next((p for p in self.parameters if p.kind == kind), None)
+
+    @property
+    def atom_text(self) -> str:
+        """The atom axes with their extents, in words: `row 8, word 4`; an open one with what fixes it."""
+        return ", ".join(f"{a.name} {a.extent}" if a.extent or not self.chunk else f"{a.name} (as many as fill {self.chunk})" for a in self.atom)
+
+    def alignment_text(self, operand: Memory) -> str:
+        """What rows of an operand start at multiples of: `16 bytes`, or the parameter that says it."""
+        return f"{operand.align_bytes} byte{'' if operand.align_bytes == 1 else 's'}" if operand.align_bytes else str(self.chunk)
 
     def fitted(self, bits: int, chunk_bytes: int) -> Contract:
         """The contract for elements of `bits` bits and chunks of `chunk_bytes` bytes: the last atom axis holds as many elements as fill a chunk."""
