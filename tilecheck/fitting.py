@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tilecheck.boxes import box_of
 from tilecheck.call import Call
 from tilecheck.layout.view import View
 from tilecheck.spec import BadSpelling, Contract, find_contract
-from tilecheck.spec.contract import Parameter
+from tilecheck.spec.contract import AtomAxis, Memory, Parameter
+from tilecheck.symbolic.parse import parse
+from tilecheck.symbolic.terms import Expr, Term
 
 
 def contract_for(call: Call) -> Contract | None:
@@ -19,6 +24,8 @@ def fitted(contract: Contract, call: Call) -> Contract:
 
     Left as it is where no parameter fixes an extent, or where the first operand is no view; a chunk that is no positive number gives extent 0.
     """
+    if contract.box is not None:
+        return boxed(contract, call)
     parameter = contract.parameter("chunk")
     if contract.chunk is None or contract.table is not None or parameter is None or not call.operands:
         return contract
@@ -26,6 +33,24 @@ def fitted(contract: Contract, call: Call) -> Contract:
     if not isinstance(first, View):
         return contract
     return contract.fitted(first.trace.bits, chunk if isinstance(chunk, int) and not isinstance(chunk, bool) and chunk > 0 else 0)
+
+
+def boxed(contract: Contract, call: Call) -> Contract:
+    """The contract with the image of the box as its atom and the width of the elements of the tensor; no atom where the fields give no image."""
+    box = box_of(call, contract)
+    if box is None or contract.table is not None:
+        return contract
+    atom = tuple(AtomAxis(f"box[{k}]", extent) for k, extent in enumerate(box.image or ()))
+    operands = tuple(replace(o, bits=box.bits) if isinstance(o, Memory) else o for o in contract.operands)
+    return replace(contract, operands=operands, atom=atom, table=contract)
+
+
+def value_of(call: Call, parameter: Parameter) -> Term | None:
+    """The value of a parameter as a term, None where it is not given (or is a word)."""
+    value = call.parameter(parameter.name)
+    if isinstance(value, str):
+        return None if parameter.kind == "barrier" else parse(value, truth=parameter.kind == "predicate")
+    return value if isinstance(value, int | Expr) else None
 
 
 def chunk_fault(contract: Contract, call: Call) -> tuple[str, str] | None:

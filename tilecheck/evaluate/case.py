@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
@@ -26,7 +26,7 @@ def _by_lane(holder: Any, names: tuple[str, ...], extents: tuple[int, ...]) -> d
 
 def _tuples(written: Any) -> Any:
     """A term with tuples for lists, which JSON has."""
-    return tuple(_tuples(part) for part in written) if isinstance(written, list | tuple) else written
+    return tuple(_tuples(part) for part in cast("list[Any]", written)) if isinstance(written, list | tuple) else written
 
 
 class Operand:
@@ -119,6 +119,7 @@ class Case:
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
         self.move: Mapping[str, Any] = contract["move"]
         self.single = bool(contract.get("single"))
+        self.boxed = "box" in contract
         self.specs: dict[str, Mapping[str, Any]] = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
         self.launch = Launch(str(call["scope"]), contract["collective"] != "thread", call.get("launch"))
         given: Mapping[str, Any] = call.get("parameters") or {}
@@ -174,7 +175,8 @@ class Case:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """The declared symbols, then the elected lane where the call uses it."""
-        texts = (Expression(v) for n, v in self.parameters.items() if isinstance(v, str) and self.specs.get(n, {}).get("kind") != "barrier")
+        words = {n for n, spec in self.specs.items() if spec["kind"] in {"barrier", "word"}}
+        texts = (Expression(text) for n, v in self.parameters.items() if n not in words for text in _texts(v))
         used = [*self.conditions, *texts, *(e for o in self.operands for e in o.view.indices)]
         elected = any(ELECTED in expression.names for expression in used)
         return (*self.facts.symbols, *([Symbol(ELECTED, 0, 31, 1, "grid", bounded=True)] if elected else []))
@@ -325,6 +327,14 @@ class Scene:
 
 def _condition(source: object) -> Expression:
     return Expression(("true" if source else "false") if isinstance(source, bool) else str(source))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The expressions in a parameter, nested lists included."""
+    if isinstance(value, str):
+        yield value
+    for item in cast("list[Any]", value) if isinstance(value, list) else ():
+        yield from _texts(item)
 
 
 def _labels(names: Sequence[str]) -> list[str]:

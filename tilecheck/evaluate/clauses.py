@@ -201,6 +201,8 @@ def form(case: Case, operand: Operand) -> Observation | None:
         return _whole(operand, "positive static extents", _shape(found))
     if len(found) < groups + len(operand.loops) + len(atom) or found[len(found) - len(atom) :] != atom:
         return _whole(operand, expected, _shape(found))
+    if case.boxed:
+        return None
     (free, loops), repeat = case.repeat_axes, found[groups : len(found) - len(atom)]
     named = len(repeat) - len(operand.loops)
     wanted = (*(repeat[:named] if free is None else free), *(loops.get(*pair) for pair in zip(operand.loops, repeat[named:], strict=True)))

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from tilecheck.evaluate.expressions import Expression
 from tilecheck.evaluate.launch import THREAD_NAMES
+
+SPACES = {"global", "shared", "register", "local", "tmem", "tensormap"}
+
+
+def _list_of(kind: str, value: object) -> bool:
+    """Whether a value is a list of parameters of a kind."""
+    return isinstance(value, list) and all(of_kind({"kind": kind}, one) for one in cast("list[object]", value))
 
 
 def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
@@ -17,7 +24,13 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
     if kind == "predicate":
         return isinstance(value, bool) or (isinstance(value, str) and Expression(value).is_condition)
     if kind == "barrier":
-        return value == "shared"
+        return value in SPACES
+    if kind == "word":
+        return isinstance(value, str)
+    if kind == "steps":
+        return isinstance(value, list) and all(_list_of("integer", step) for step in cast("list[object]", value))
+    if kind in {"extents", "coordinates"}:
+        return _list_of("code" if kind == "extents" else "integer", value)
     number = isinstance(value, int) and not isinstance(value, bool)
     if kind in {"chunk", "code"}:
         return number

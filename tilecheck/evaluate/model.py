@@ -10,10 +10,12 @@ from math import prod
 from typing import Any
 
 from tilecheck.evaluate import clauses, parameters
+from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
 from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import LimitError
+from tilecheck.evaluate.fields import specialised
 from tilecheck.evaluate.hazards import hazards
 from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.participation import participation
@@ -70,7 +72,10 @@ class Model:
     """One contract (as data) applied by one call (its document)."""
 
     def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        contract, fields = specialised(contract, call)
         self.case = Case(contract, call)
+        self.boxes = None if fields is None or self.case.problem is not None else BoxPoints(self.case, fields, self.scenes)
+        """The clauses of a copy of a box."""
         self.operands = {operand.name: operand for operand in self.case.operands}
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters and p["kind"] in parameters.LIMITED]
         self.limited = tuple(f"{p['name']}.{short}" for p in given for short in ("index.range", parameters.LIMITED[p["kind"]]))
@@ -80,6 +85,10 @@ class Model:
     def _operand_clauses(self) -> Iterator[str]:
         operands = self.case.operands
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters]
+        if self.boxes is not None:
+            yield from (*self.limited, *self.boxes.clauses(), *(f"{p['name']}.operands" for p in given if p["kind"] == "bytes"))
+            return
+        yield from (f"{p['name']}.storage" for p in given if p["kind"] == "barrier")
         if self.case.chunk is not None:
             yield f"{self.case.chunk}.shape"
         yield from (f"{o.name}.storage" for o in operands)
@@ -111,12 +120,18 @@ class Model:
         operand, short = self._parts(clause)
         if short == "operands":
             return self._operands()
+        if operand is None and clause.endswith(".storage") and self.boxes is None:
+            return self._barrier(clause)
         if clause == f"{self.case.chunk}.shape":
             return self._chunk()
-        if operand is not None and short == "type":
+        if operand is not None and short == "type" and self.boxes is None:
             return clauses.container(operand)
         values = self._values(point)
         scene = Scene(self.case, values)
+        if self.boxes is not None and self.boxes.own(clause):
+            admitted = not point.symbols or (self._admitted(scene) and self.case.facts.hold(scene.values))
+            thread = None if point.cta is None else point.thread()
+            return self.boxes.observe(clause, scene, thread, (point.group, point.repeat, point.atom), point.symbols) if admitted else None
         if clause.endswith(".operands"):
             held = self._admitted(scene) and self.case.facts.hold(scene.values)
             return parameters.transaction(self.case, scene, lambda: None) if held else None
@@ -136,6 +151,11 @@ class Model:
             return None
         expected, actual = self.case.problem
         return Observation(expected, actual, f"{self.case.opcode}: expected {expected}, found {actual}.")
+
+    def _barrier(self, clause: str) -> Observation | None:
+        name = clause.partition(".")[0]
+        space = str(self.case.parameters[name])
+        return None if space == "shared" else Observation("shared memory", space, f"{name} is in {space} memory, a barrier is in shared memory.")
 
     def _chunk(self) -> Observation | None:
         case = self.case
@@ -252,7 +272,7 @@ class Model:
             raise TooLargeError("too many values of the symbols")
         return self.case.facts.assignments(symbols, {})
 
-    def _scenes(self, names: set[str]) -> Iterator[Scene]:
+    def scenes(self, names: set[str]) -> Iterator[Scene]:
         """One scene, the first, for every combination of values of the symbols that matter."""
         order = [symbol.name for symbol in self.case.symbols if symbol.name in names]
         seen: set[Coordinate] = set()
@@ -266,9 +286,14 @@ class Model:
         """The first point in the order of counterexamples at which the clause fails."""
         budget = budget or Budget(LIMIT * 100)
         operand, short = self._parts(clause)
+        if self.boxes is not None and self.boxes.own(clause):
+            found = self.boxes.first(clause, budget.spend)
+            return None if found is None else Point(*found)
         if short in {"operands", "type"}:
             failed = self._operands() if operand is None else clauses.container(operand)
             return Point() if failed else None
+        if operand is None and clause.endswith(".storage") and self.boxes is None:
+            return Point() if self._barrier(clause) else None
         if clause == f"{self.case.chunk}.shape":
             return Point() if self._chunk() else None
         if clause.endswith(".operands"):
@@ -289,7 +314,7 @@ class Model:
                 scene = Scene(self.case, values)
                 if self.case.facts.possible(values) and clauses.conditions_range(scene, None):
                     return Point(values)
-        for scene in self._scenes({symbol.name for symbol in self.case.symbols}):
+        for scene in self.scenes({symbol.name for symbol in self.case.symbols}):
             for thread in self._considered(short):
                 budget.spend()
                 found = participation(scene, thread) if short == "participation" else clauses.conditions_range(scene, thread)
@@ -298,7 +323,7 @@ class Model:
         return None
 
     def _first_limited(self, clause: str, budget: Budget) -> Point | None:
-        for scene in self._scenes({symbol.name for symbol in self.case.symbols}):
+        for scene in self.scenes({symbol.name for symbol in self.case.symbols}):
             for thread in scene.launch.threads:
                 budget.spend()
                 if self._limited(clause, scene, thread):
@@ -307,7 +332,7 @@ class Model:
 
     def _first_transaction(self, budget: Budget) -> Point | None:
         parameters.settled(self.case)
-        for scene in self._scenes({symbol.name for symbol in self.case.symbols}):
+        for scene in self.scenes({symbol.name for symbol in self.case.symbols}):
             if parameters.transaction(self.case, scene, budget.spend):
                 return Point(scene.values)
         return None
@@ -323,7 +348,7 @@ class Model:
         names = {*operand.view.declared_names, *operand.size_names}
         if short == "shape":
             names = set(self.case.activity_names) if self.case.selective and not clauses.form(self.case, operand) else set[str]()
-        for scene in self._scenes(names):
+        for scene in self.scenes(names):
             budget.spend()
             if self._operand_clause(short, scene, operand):
                 return Point(scene.values if names else {})
@@ -336,7 +361,7 @@ class Model:
             return None
         inside = not THREAD_NAMES.isdisjoint(operand.view.names)
         names = set(operand.view.names) | set(self.case.activity_names if inside else ())
-        for scene in self._scenes(names):
+        for scene in self.scenes(names):
             for thread in (thread for thread in self.case.launch.threads if scene.active(thread)) if inside else (None,):
                 for coordinate in self._storage_coordinates(scene, operand, thread):
                     budget.spend()
@@ -362,7 +387,7 @@ class Model:
             relevant |= self.case.pred.names
         residues = self.case.bases[operand.tensor].residues(operand.align_bytes) if short == "aligned" else [0]
         base = f"base({operand.tensor})"
-        for scene in self._scenes(relevant):
+        for scene in self.scenes(relevant):
             for residue in residues:
                 for site in self._sites(short, scene, operand, residue, budget):
                     if _decide(short, site):
@@ -404,6 +429,9 @@ class Model:
             failures = self._failures(budget)
             addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
             addressed = addressed and f"{self.case.chunk}.shape" not in failures
+            if self.boxes is not None:
+                found = frozenset(self.boxes.hazards(budget.spend) if not failures else ())
+                return Answer("refuted" if failures else "proved", failures, found)
             found = frozenset(hazards(self.case, self.assignments, budget.spend) if addressed else ())
         except TooLargeError:
             return Answer("too-large")
@@ -413,7 +441,7 @@ class Model:
         """Whether some assignment satisfies the facts and lets some thread execute."""
         if not all(base.consistent() for base in self.case.bases.values()):
             return False
-        return any(any(scene.active(thread) for thread in scene.launch.threads) for scene in self._scenes(set(self.case.activity_names)))
+        return any(any(scene.active(thread) for thread in scene.launch.threads) for scene in self.scenes(set(self.case.activity_names)))
 
     def _failures(self, budget: Budget) -> dict[str, Point]:
         failures: dict[str, Point] = {}
@@ -428,6 +456,8 @@ class Model:
         """The clauses that must hold before this one is owed."""
         operand, short = self._parts(clause)
         sized = () if self.case.chunk is None else (f"{self.case.chunk}.shape",)
+        if self.boxes is not None and (self.boxes.own(clause) or clause.endswith(".operands")):
+            return (*self.boxes.premises(clause), *(self.limited if clause.endswith(".operands") else ()))
         if clause.endswith(".operands"):
             shapes = (f"{o.name}.{part}" for o in self.case.operands for part in ("storage", "shape"))
             return (*sized, "participation", *shapes, *self.limited)

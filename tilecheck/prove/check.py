@@ -10,7 +10,7 @@ from functools import partial
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
-from tilecheck.prove import addresses, operands, owners, parameters
+from tilecheck.prove import addresses, boxes, operands, owners, parameters
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side, base_residues, prepare
@@ -108,6 +108,7 @@ class _Checker:
         self.arch_floor = self.contract.arch
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
+        self.conditions: list[str] = []
         self.log: list[ClauseResult] = []
         self.memos: dict[str, dict[tuple[object, ...], tuple[ClauseResult, ...]] | None] = {}
 
@@ -125,6 +126,7 @@ class _Checker:
             self.instructions,
             tuple(self.results.values()),
             hazards=found,
+            conditions=tuple(self.conditions) if status == PROVED else (),
             contract_hash=contract_hash(self.contract),
             reason=reason,
         )
@@ -145,6 +147,9 @@ class _Checker:
         if empty is not None:
             return empty
         self.clauses(problem, addresses.divisors(problem))
+        if self.contract.box is not None:
+            boxes.decide(self, problem)
+            return None
         sized = self.chunk(problem)
         good = self.storage(problem)
         together = self.clauses(problem, operands.participation(problem, self.tiers))
@@ -242,6 +247,9 @@ class _Checker:
 
     def chunk(self, problem: Problem) -> bool:
         """The size of a chunk, where the instruction has one; whether it is right."""
+        barrier = parameters.barrier(problem.call, problem.contract)
+        if barrier is not None:
+            self.static(*barrier)
         asked = parameters.chunk(problem.call, problem.contract)
         if asked is not None:
             self.static(*asked)

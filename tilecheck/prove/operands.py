@@ -8,6 +8,7 @@ from math import prod
 
 from tilecheck.call import Call, Scalar, Value
 from tilecheck.layout.trace import RetypeCheck
+from tilecheck.layout.view import SPACES
 from tilecheck.prove import active, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.obligation import Obligation, Variable
@@ -94,8 +95,14 @@ def _fits(value: Value, kind: str) -> bool:
     if kind == "flag":
         return isinstance(value, bool)
     if kind == "barrier":
-        return value == "shared"
-    if kind == "chunk":
+        return value in SPACES
+    if kind == "word":
+        return isinstance(value, str)
+    if kind == "steps":
+        return isinstance(value, tuple) and all(_fits(one, "coordinates") for one in value)
+    if kind in {"extents", "coordinates"}:
+        return isinstance(value, tuple) and all(_fits(one, "code" if kind == "extents" else "integer") for one in value)
+    if kind in {"chunk", "code"}:
         return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, str):
         value = parse(value, truth=kind == "predicate")

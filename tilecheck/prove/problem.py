@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any
 
-from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol
+from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol, Value
 from tilecheck.fitting import fitted as fitted_to
 from tilecheck.layout.span import limits
 from tilecheck.layout.strided import Strided, strided
@@ -25,6 +25,15 @@ from tilecheck.symbolic.domain import Env, known
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
 MOST_OPERANDS = 1024
+
+
+def collect_terms(values: Iterable[Value]) -> Iterator[Expr]:
+    """The terms in parameters, nested tuples included."""
+    for value in values:
+        if isinstance(value, Expr):
+            yield value
+        elif isinstance(value, tuple):
+            yield from collect_terms(value)
 
 
 def lcm(a: int, b: int) -> int:
@@ -213,7 +222,7 @@ class Problem:
     def elects(self) -> bool:
         """Whether `elected` occurs anywhere."""
         call = self.call
-        parameters = (value for _, value in call.parameters if isinstance(value, Expr))
+        parameters = collect_terms(value for _, value in call.parameters)
         written_terms = (call.guard, *call.assume, *parameters, *(term for side in self.sides for term in side.view.symbolic))
         return any(ELECTED in terms.variables(term) for term in written_terms)
 

@@ -71,6 +71,9 @@ def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Po
     thread = (witness[CTA], witness["warpid"], lane)
     if clause.point == "coordinates":
         return Point(symbols, *thread, atom=_at(clause, witness))
+    if clause.point == "issue":
+        axes = tuple(terms.evaluate(axis.coordinate, {**witness, "laneid": lane}) for axis in problem.groups)
+        return Point(symbols, *thread, axes, tuple(witness[name] for name in sorted(n for n in witness if n.startswith("@r"))))
     if clause.point == "warp" or side is None:
         return Point(symbols, *thread)
     group = tuple(terms.evaluate(axis.coordinate, {**witness, "laneid": lane}) for axis in problem.groups)

@@ -1,0 +1,280 @@
+"""Brute force over the clauses of copies of boxes: the first point at which each fails, and the hazards of a legal call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+
+from tilecheck.evaluate.boxes import Boxes, Issue, Spend
+from tilecheck.evaluate.case import Case, Scene
+from tilecheck.evaluate.clauses import Observation
+from tilecheck.evaluate.expressions import Expression, LimitError
+from tilecheck.evaluate.fields import Fields
+from tilecheck.evaluate.launch import THREAD_NAMES, Thread
+from tilecheck.evaluate.parameters import copies
+from tilecheck.evaluate.views import Coordinate
+
+Where = tuple[Mapping[str, int], int | None, int | None, int | None, Coordinate, Coordinate, Coordinate]
+"""Symbols, CTA, warp, lane, group, repeat, atom."""
+NOWHERE: Where = ({}, None, None, None, (), (), ())
+Writer = tuple[Issue, Mapping[str, int]]
+LEVELS = ("cta", "warp", "thread")
+
+
+class BoxPoints(Boxes):
+    """The clauses at points: `scenes` gives the first scene for every combination of values of some symbols."""
+
+    def __init__(self, case: Case, fields: Fields, scenes: Callable[[set[str]], Iterator[Scene]]) -> None:
+        super().__init__(case, fields)
+        self.scenes = scenes
+
+    # --- one point ---------------------------------------------------------------------------------------------------
+
+    def observe(
+        self, clause: str, scene: Scene, thread: Thread | None, at: tuple[Coordinate, Coordinate, Coordinate], symbols: Mapping[str, int]
+    ) -> Observation | None:
+        """Why a clause fails at a point; None where it holds, or where the point is outside its domain. at: group, repeat and atom."""
+        found = self.static(clause)
+        if found is not None:
+            return found
+        group, repeat, atom = at
+        name, _, short = clause.partition(".")
+        if clause == "descriptor":
+            problems = self.geometry(scene) if self._readable(scene) else {}
+            return None if not problems else self.described(*next(iter(problems.items())))
+        if name == self.tensor.name:
+            if not self._readable(scene):
+                return None
+            return self.tensor_clause(short, scene, symbols.get(f"base({self.tensor.tensor})", self._residues()[0]))
+        if short == "base.period":
+            return self.period()
+        if thread is None or not (scene.active(thread) and scene.predicate(thread)):
+            return None
+        if clause == "coords.index.range":
+            return self.index_range(scene, thread)
+        if scene.group(thread) != tuple(group):
+            return None
+        issue = (thread, tuple(group), tuple(repeat))
+        if clause == "coords":
+            return self.issue(clause, scene, issue)
+        assert self.image is not None
+        if short == "aligned":
+            residues = self.residues()
+            residue = symbols.get(f"base({self.image.tensor})", residues[0])
+            return self.aligned(scene, issue, residue) if residue in residues and not any(atom) else None
+        return self.imaged(scene, issue, tuple(atom))
+
+    def described(self, demand: str, actual: str) -> Observation:
+        """A demand on extents and strides that is not met."""
+        return Observation(demand, actual, f"descriptor of {self.tensor.label}: expected {demand}, found {actual}.")
+
+    def _readable(self, scene: Scene) -> bool:
+        """Whether the view of the tensor can be read without a thread, and has the rank of the map."""
+        names = self.tensor.view.names
+        ranked = self.fields.tensor_shape_problem(self.tensor.view.static_shape) is None
+        return ranked and all(name in scene.values for name in names) and THREAD_NAMES.isdisjoint(names)
+
+    def _residues(self) -> list[int]:
+        return self.case.bases[self.tensor.tensor].residues(self.fields.align_bytes)
+
+    # --- every point -------------------------------------------------------------------------------------------------
+
+    def first(self, clause: str, spend: Spend) -> Where | None:
+        """The first point at which a clause fails."""
+        if self.static(clause) is not None:
+            return NOWHERE
+        name, _, short = clause.partition(".")
+        if clause in {"box", f"{self.barrier}.storage"} or (name == self.tensor.name and short in {"type", "shape", "owner"}):
+            return None
+        if clause == "descriptor":
+            return self._first_geometry(spend)
+        if name == self.tensor.name:
+            return self._first_of_tensor(short, spend)
+        if short == "base.period":
+            return NOWHERE if self.period() is not None else None
+        if clause == "coords.index.range":
+            return self._first_thread(spend)
+        return self._first_issue(clause, spend)
+
+    def _first_geometry(self, spend: Spend) -> Where | None:
+        """The first values at which a demand fails that fails at all of them; the others are left to the host."""
+        if not THREAD_NAMES.isdisjoint(self.tensor.view.names) or self.fields.tensor_shape_problem(self.tensor.view.static_shape):
+            return None
+        names = set(self.tensor.view.names)
+        never: dict[str, Mapping[str, int]] | None = None
+        for scene in self.scenes(names):
+            spend()
+            if self.tensor_clause("bounds", scene) is not None:
+                return None
+            broken = self.geometry(scene)
+            if "a box of extents and strides" in broken:
+                return self._symbolic(scene, names)
+            never = dict.fromkeys(broken, scene.values) if never is None else {d: v for d, v in never.items() if d in broken}
+        return None if not never else ((next(iter(never.values())) if names else {}), None, None, None, (), (), ())
+
+    def _symbolic(self, scene: Scene, names: set[str]) -> Where:
+        return (dict(scene.values) if names else {}, None, None, None, (), (), ())
+
+    def _first_of_tensor(self, short: str, spend: Spend) -> Where | None:
+        names = set(self.tensor.view.names)
+        if not THREAD_NAMES.isdisjoint(names):
+            return None
+        residues = self._residues() if short == "aligned" else [0]
+        for scene in self.scenes(names):
+            for residue in residues:
+                spend()
+                if self.tensor_clause(short, scene, residue) is not None:
+                    base = {f"base({self.tensor.tensor})": residue} if len(residues) > 1 else {}
+                    values = dict(scene.values) if names or short == "aligned" else {}
+                    return ({**values, **base}, None, None, None, (), (), ())
+        return None
+
+    def _first_thread(self, spend: Spend) -> Where | None:
+        for scene in self.scenes({symbol.name for symbol in self.case.symbols}):
+            for thread in scene.launch.threads:
+                spend()
+                if scene.active(thread) and scene.predicate(thread) and self.index_range(scene, thread) is not None:
+                    return (scene.values, thread.cta, thread.warp, thread.lane, (), (), ())
+        return None
+
+    def _names(self, clause: str) -> set[str]:
+        """The symbols that a clause about instructions depends on."""
+        names = {*self.case.activity_names, *(self.case.pred.names if self.case.pred is not None else ())}
+        if clause == "coords":
+            texts = (*self.fields.coords, *self.fields.rows, *(entry for step in self.fields.steps for entry in step))
+            return names | {name for text in texts if isinstance(text, str) for name in Expression(text).names}
+        return names | set(self.image.view.names if self.image is not None else ())
+
+    def _first_issue(self, clause: str, spend: Spend) -> Where | None:
+        """The first instruction, and for `image` the first element of it, at which a clause fails."""
+        residues, base = [0], ""
+        if clause.endswith(".aligned") and self.image is not None:
+            residues = self.residues()
+            base = f"base({self.image.tensor})"
+        for scene in self.scenes(self._names(clause)):
+            for residue in residues:
+                for issue in self.issues(scene):
+                    symbols = {**scene.values, **({base: residue} if len(residues) > 1 else {})}
+                    for atom in self._atoms(clause):
+                        spend()
+                        if self._fails(clause, scene, issue, residue, atom) is not None:
+                            cta, warp, lane = issue[0]
+                            return (symbols, cta, warp, lane, issue[1], issue[2], () if clause == "coords" else atom)
+        return None
+
+    def _atoms(self, clause: str) -> Iterator[Coordinate]:
+        if clause.endswith(".image") and self.image is not None:
+            return product(*(range(extent) for extent in self.image.atom_extents))
+        return iter(((0,) * (len(self.image.atom_extents) if self.image is not None else 0),))
+
+    def _fails(self, clause: str, scene: Scene, issue: Issue, residue: int, atom: Coordinate) -> Observation | None:
+        if clause == "coords":
+            return self.issue(clause, scene, issue)
+        return self.imaged(scene, issue, atom) if clause.endswith(".image") else self.aligned(scene, issue, residue)
+
+    # --- hazards -----------------------------------------------------------------------------------------------------
+
+    def hazards(self, spend: Spend) -> Iterator[str]:
+        """The ids of the hazards of a legal call."""
+        stored = self.fields.spec["store"]
+        if (self.image is not None and self.image.write and self._meet(self._loaded, spend)) or (
+            stored and self.fields.spec["types"] is None and self._meet(self._stored, spend)
+        ):
+            yield "memory.race"
+        if stored and self._tail(spend):
+            yield "store.tail"
+        if self.fields.spec["rows"] and self.fields.coords[0] != 0:
+            yield "coords.unused"
+        if self.case.launch.scope == "thread" and self._many(spend):
+            yield "issue.many"
+
+    def _every(self) -> Iterator[Scene]:
+        yield from self.scenes({symbol.name for symbol in self.case.symbols})
+
+    def _meet(self, places: Callable[[Scene, Issue], Iterator[object]], spend: Spend) -> bool:
+        """Two instructions have a place in common, with values of varying symbols that can hold at once."""
+        varying = {symbol.name: symbol.varies for symbol in self.case.varying(LEVELS)}
+        written: dict[object, list[Writer]] = {}
+        for scene in self._every():
+            uniform = tuple(value for name, value in scene.values.items() if name not in varying)
+            for issue in self.issues(scene):
+                for at in places(scene, issue):
+                    spend()
+                    others = written.setdefault((uniform, at), [])
+                    if any(self._together(varying, (issue, scene.values), other) for other in others):
+                        return True
+                    others.append((issue, scene.values))
+            if not varying:
+                written.clear()
+        return False
+
+    def _together(self, varying: Mapping[str, str], one: Writer, other: Writer) -> bool:
+        """Whether two writes are of two instructions of one execution."""
+        if (one[0][0], one[0][2]) == (other[0][0], other[0][2]):
+            return False
+        shared = {level for count, level in enumerate(LEVELS, start=1) if one[0][0][:count] == other[0][0][:count]}
+        return all(one[1][name] == other[1][name] for name, level in varying.items() if level in shared)
+
+    def _loaded(self, scene: Scene, issue: Issue) -> Iterator[object]:
+        """The places in shared memory that an instruction writes: copy of the tensor, bit."""
+        assert self.image is not None
+        fixed = scene.fixed(self.image, issue[0])
+        atoms = [fixed.address((*issue[1], *issue[2], *atom)) for atom in product(*(range(e) for e in self.image.atom_extents))]
+        for copy in copies(scene, self.image, issue[0]):
+            for bit in atoms:
+                yield copy, bit
+
+    def _stored(self, scene: Scene, issue: Issue) -> Iterator[object]:
+        """The elements of the tensor that an instruction writes."""
+        try:
+            at = self.position(scene, issue)
+        except LimitError:
+            return
+        extents = scene.fixed(self.tensor, None).shapes[-1]
+        for element in self.elements(at):
+            if all(0 <= c < extent for c, extent in zip(element, extents, strict=False)):
+                yield element
+
+    def elements(self, at: list[int]) -> Iterator[Coordinate]:
+        """The coordinates of the tensor that a box at a position samples (without the axis of a slice)."""
+        fields = self.fields
+        steps = [range(0, extent, stride) for extent, stride in zip(fields.box, fields.strides, strict=True)]
+        if fields.spec["rows"]:
+            yield from ((row, at[-1] + c) for row in at[:-1] for c in steps[-1])
+            return
+        if fields.slices is not None:
+            steps[1] = range(1)
+        yield from (tuple(a + c for a, c in zip(at, offset, strict=True)) for offset in product(*steps))
+
+    def _tail(self, spend: Spend) -> bool:
+        """A stored row crosses the end of an extent that is no multiple of 16 bytes."""
+        if self.fields.slices is not None:
+            return False
+        for scene in self._every():
+            extent = scene.fixed(self.tensor, None).shapes[-1][-1]
+            for issue in self.issues(scene):
+                spend()
+                try:
+                    start = self.position(scene, issue)[-1]
+                except LimitError:
+                    continue
+                if start < extent < start + self.fields.box[-1] and extent * self.fields.bits % (8 * self.fields.limits["multiple_bytes"]):
+                    return True
+        return False
+
+    def _many(self, spend: Spend) -> bool:
+        """Two threads of one CTA execute the call at thread scope, with values that can hold at once."""
+        varying = {symbol.name: symbol.varies for symbol in self.case.varying(LEVELS)}
+        seen: dict[object, list[Writer]] = {}
+        for scene in self._every():
+            uniform = tuple(value for name, value in scene.values.items() if name not in varying)
+            for thread in scene.launch.threads:
+                if not (scene.active(thread) and scene.predicate(thread)):
+                    continue
+                spend()
+                others = seen.setdefault((uniform, thread.cta), [])
+                own: Writer = ((thread, (), ()), scene.values)
+                if any(other[0][0] != thread and self._together(varying, own, other) for other in others):
+                    return True
+                others.append(own)
+        return False

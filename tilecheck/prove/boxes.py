@@ -1,0 +1,223 @@
+"""Clauses about copies of boxes that need the fields alone: types, box, descriptor, barrier; and the order in which all of them are decided."""
+
+from __future__ import annotations
+
+from tilecheck.boxes import Box, box_of
+from tilecheck.prove import images, operands, parameters, tensors
+from tilecheck.prove.clause import Finding
+from tilecheck.prove.decisions import Decisions
+from tilecheck.prove.problem import Problem, Side
+from tilecheck.prove.verdict import PROVED
+from tilecheck.scopes import names_thread
+from tilecheck.spec import arch_has, arch_rank
+from tilecheck.symbolic import terms
+
+
+def decide(checker: Decisions, problem: Problem) -> None:
+    """Every clause that is owed, in order."""
+    box = box_of(problem.call, problem.contract)
+    assert box is not None
+    sides = {side.spec.name: side for side in problem.sides}
+    tensor, image = sides[box.copy.tensor], sides.get(box.copy.image or "")
+    architectures(checker, problem, box)
+    barrier(checker, problem)
+    good = checker.storage(problem)
+    wrong = type_findings(box, tensor)
+    checker.static(
+        f"{tensor.spec.name}.type", f"{tensor.name} has elements of a type that a tensor map has, and the operation takes", wrong
+    )
+    together = checker.clauses(problem, operands.participation(problem, checker.tiers))
+    checker.predicated(problem)
+    boxed = box_findings(box)
+    checker.static("box", "the box has one extent for each dimension of the tensor map, in its limits", boxed)
+    fields = [*field_findings(problem, box), *uniform_findings(problem, tensor)]
+    checker.static("descriptor", "every field of the tensor map is in its limits", fields)
+    named = checker.clauses(problem, parameters.clauses(problem))
+    if together:
+        repeats = _repeats(checker, problem, box, image)
+        whole = tensor.spec.name in good and tensors.accesses(checker, problem, tensor, box)
+        if repeats is not None:
+            stepped = coordinates(checker, problem, box, repeats)
+            legal = whole and not (boxed or fields or wrong) and named and stepped
+            if image is not None and image.spec.name in good:
+                images.accesses(checker, problem, image, box, repeats)
+            if legal and image is not None and image.spec.write:
+                checker.clauses(problem, parameters.transaction(problem, repeats))
+            if legal and checker.status() == PROVED:
+                checker.found_hazards = images.hazards(checker, problem, box, repeats)
+    checker.backing(problem, good)
+
+
+def coordinates(checker: Decisions, problem: Problem, box: Box, repeats: tuple[int, ...]) -> bool:
+    """The coords clauses; whether they hold."""
+    wrong = images.coordinate_findings(problem, box, repeats)
+    checker.static("coords", images.STATEMENT, wrong)
+    return not wrong and checker.clauses(problem, images.coordinates(problem, box, repeats))
+
+
+def _repeats(checker: Decisions, problem: Problem, box: Box, image: Side | None) -> tuple[int, ...] | None:
+    """The repeat extents; None where the shape of the image is not known, or wrong."""
+    if image is None:
+        checker.instructions = 1
+        return ()
+    if box.image is None or image.form.refusal is not None:
+        return None
+    findings = operands.shape_findings(problem, image, None)
+    if findings:
+        checker.static(f"{image.spec.name}.shape", operands.shape_statement(problem, image), findings)
+        return None
+    if not checker.clauses(problem, operands.extents(problem, image)):
+        return None
+    repeats = operands.own_repeats(problem, image)
+    checker.instructions = 1
+    for extent in repeats:
+        checker.instructions *= extent
+    return repeats
+
+
+def architectures(checker: Decisions, problem: Problem, box: Box) -> None:
+    """Fields that need a later architecture than the spelling: the floor of the call, and opcode where the call is for an earlier one."""
+    packed, arch = box.packing, problem.call.arch
+    floors = [one.arch for one in (packed, box.pattern) if one is not None and one.arch]
+    checker.arch_floor = max((checker.arch_floor, *floors), key=arch_rank)
+    if packed is not None and arch is not None and not arch_has(arch, packed.arch):
+        needs = f"{packed.arch} or later"
+        sentence = f"tensor maps of {packed.format} need {needs}, the call is for {arch}"
+        checker.static("opcode", "the spelling is one of the ISA and the architecture has it", [Finding(sentence, needs, arch)])
+
+
+def barrier(checker: Decisions, problem: Problem) -> None:
+    """The barrier is in shared memory."""
+    parameter = problem.contract.barrier
+    if parameter is None:
+        return
+    space = str(problem.call.parameter(parameter.name))
+    wrong = [] if space == "shared" else [Finding(f"{parameter.name} is in {space} space, a barrier is in shared memory", "shared", space)]
+    checker.static(f"{parameter.name}.storage", f"{parameter.name} is in shared memory", wrong)
+
+
+def type_findings(box: Box, tensor: Side) -> list[Finding]:
+    """A storage dtype without a format, and one that a reduction does not take."""
+    found, copy = box.format, box.copy
+    if found is None:
+        takes = [one for one in copy.formats if box.dtype in one.dtypes]
+        wanted = ", ".join(one.name for one in takes) or "a dtype that a tensor map has"
+        named = f" as {box.format_name}" if box.format_name is not None else ""
+        return [
+            Finding(f"{tensor.name} has elements of type {box.dtype}, which no tensor map describes{named}", wanted, f"{box.dtype}{named}")
+        ]
+    if copy.types is not None and box.dtype not in copy.types:
+        wanted = ", ".join(copy.types)
+        return [Finding(f"{tensor.name} has elements of type {box.dtype}, the reduction takes {wanted}", wanted, box.dtype)]
+    return []
+
+
+def box_findings(box: Box) -> list[Finding]:
+    """What is wrong with the box."""
+    copy, limits = box.copy, box.copy.limits
+    if len(box.extents) != copy.rank:
+        return [
+            Finding(
+                f"the box has {len(box.extents)} extents, the tensor map {copy.rank} dimensions",
+                f"{copy.rank} extents",
+                f"{len(box.extents)} extents",
+            )
+        ]
+    found = [
+        Finding(f"box[{k}] is {extent}, expected 1 to {limits.box}", f"1 to {limits.box}", str(extent))
+        for k, extent in enumerate(box.extents)
+        if not 1 <= extent <= limits.box
+    ]
+    if copy.rows and box.extents[0] != 1:
+        found.append(Finding(f"the box has {box.extents[0]} rows: rows chosen one by one have a box of one", "1", str(box.extents[0])))
+    return found + ([] if box.interleave else row_findings(box))
+
+
+def row_findings(box: Box) -> list[Finding]:
+    """What is wrong with the innermost extent."""
+    packed, limits, inner = box.packing, box.copy.limits, box.extents[-1]
+    if packed is not None:
+        if inner != packed.row:
+            return [Finding(f"the innermost extent is {inner}, that of {packed.format} is {packed.row}", str(packed.row), str(inner))]
+        return []
+    found: list[Finding] = []
+    if inner * box.bits % (8 * limits.multiple_bytes):
+        text = f"{inner} x {box.bits} bits = {inner * box.bits // 8} bytes"
+        found.append(
+            Finding(
+                f"a row of the box is {text}, no multiple of {limits.multiple_bytes}", f"a multiple of {limits.multiple_bytes} bytes", text
+            )
+        )
+    span = box.pattern.span_bytes if box.pattern is not None else 0
+    if span and inner * box.bits > 8 * span:
+        text = f"{inner * box.bits // 8} bytes"
+        found.append(
+            Finding(f"a row of the box is {text}, the span of swizzle {box.swizzle} is {span} bytes", f"at most {span} bytes", text)
+        )
+    return found
+
+
+def field_findings(problem: Problem, box: Box) -> list[Finding]:
+    """What is wrong with swizzle, interleave, fill, promotion and element strides."""
+    copy, limits, found = box.copy, box.copy.limits, list[Finding]()
+
+    def wrong(field: str, value: object, wanted: str) -> None:
+        found.append(Finding(f"{field} is {value}, expected {wanted}", wanted, str(value)))
+
+    pattern, packed, arch = box.pattern, box.packing, problem.call.arch
+    codes = [one.code for one in copy.patterns]
+    if pattern is None:
+        wrong("swizzle", box.swizzle, f"{codes[0]} to {codes[-1]}")
+    elif pattern.arch and arch is not None and not arch_has(arch, pattern.arch):
+        wrong("swizzle", f"{box.swizzle} on {arch}", f"a swizzle that {arch} has ({pattern.code} needs {pattern.arch})")
+    if packed is not None and box.swizzle not in packed.patterns:
+        wrong(f"swizzle of {packed.format}", box.swizzle, " or ".join(map(str, packed.patterns)))
+    if packed is not None and (copy.store or box.interleave):
+        found.append(Finding(f"{packed.format} is loaded only, and not interleaved", "a load without interleave", "another copy"))
+    if box.interleave:
+        found.extend(interleave_findings(box))
+    if box.fill not in {0, 1}:
+        wrong("oob_fill", box.fill, "0 (zeros) or 1 (NaN)")
+    exact = box.format is not None and box.format.floating
+    if box.fill == 1 and not exact:
+        wrong("oob_fill", f"1 (NaN) for {box.dtype}", "0: only floating-point formats have a NaN")
+    if not 0 <= box.promotion < limits.promotions:
+        wrong("l2_promotion", box.promotion, f"0 to {limits.promotions - 1}")
+    if len(box.strides) != copy.rank:
+        wrong("element_strides", f"{len(box.strides)} entries", f"{copy.rank} entries")
+    found.extend(
+        Finding(f"element_strides[{k}] is {stride}, expected 1 to {limits.element_stride}", f"1 to {limits.element_stride}", str(stride))
+        for k, stride in enumerate(box.strides)
+        if not 1 <= stride <= limits.element_stride
+    )
+    if not box.interleave and box.strides and box.strides[-1] != 1:
+        wrong("the innermost element stride", box.strides[-1], "1 without interleave")
+    return found
+
+
+def interleave_findings(box: Box) -> list[Finding]:
+    """What is wrong with an interleaving."""
+    copy, sliced = box.copy, box.slices
+    if sliced is None:
+        codes = ", ".join(str(one.code) for one in copy.interleaves)
+        return [Finding(f"interleave is {box.interleave}, expected 0, {codes}", f"0, {codes}", str(box.interleave))]
+    found: list[Finding] = []
+    if copy.rank not in copy.limits.interleaved_ranks:
+        ranks = f"{copy.limits.interleaved_ranks[0]} to {copy.limits.interleaved_ranks[-1]}"
+        found.append(Finding(f"interleave needs {ranks} dimensions, the opcode has {copy.rank}", f"{ranks} dimensions", str(copy.rank)))
+    if copy.rows:
+        found.append(Finding("rows chosen one by one do not interleave", "interleave 0", str(box.interleave)))
+    if box.swizzle not in sliced.patterns:
+        takes = " or ".join(map(str, sliced.patterns))
+        found.append(Finding(f"interleave {sliced.code} takes swizzle {takes}, the call says {box.swizzle}", takes, str(box.swizzle)))
+    return found
+
+
+def uniform_findings(problem: Problem, tensor: Side) -> list[Finding]:
+    """A tensor map is encoded once: a view of the tensor that differs between threads is none."""
+    varying = {s.name for s in problem.call.symbols if s.varies != "grid"}
+    return [
+        Finding(f"the view of {tensor.name} depends on {term}: a tensor map is the same for all threads", "the same view", str(term))
+        for term in tensor.view.symbolic
+        if names_thread(term) or terms.variables(term) & varying
+    ][:1]

@@ -1,0 +1,260 @@
+"""Clauses about the tensor that a tensor map describes: rank, bounds, address, and extents and strides as fields of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilecheck.boxes import Box
+from tilecheck.call import INDEX_DTYPES
+from tilecheck.layout.axes import STORAGE
+from tilecheck.layout.strided import coalesced
+from tilecheck.layout.tile import base_tile
+from tilecheck.prove import addresses, structure
+from tilecheck.prove.clause import NOTHING, Clause, Finding, inside
+from tilecheck.prove.decisions import Decisions
+from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.problem import Problem, Side, base_residues
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Expr, Term, var
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What one field of the map must satisfy: in words, as a condition, and what it is."""
+
+    statement: str
+    holds: Term
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """The fields of the map that the view gives: extents in elements, strides and start in bits; an axis of one element has stride 0."""
+
+    extents: tuple[Term, ...]
+    strides: tuple[Term, ...]
+
+
+def accesses(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bool:
+    """shape, owner, index.range, bounds, aligned and descriptor; whether the tensor is known."""
+    name = tensor.spec.name
+    statement = f"{tensor.name} has the axes of the tensor map"
+    wrong = shape_findings(tensor, box)
+    checker.static(f"{name}.shape", statement, wrong)
+    if wrong:
+        return False
+    checker.static(f"{name}.owner", f"{tensor.name} is one for all threads", owner_findings(tensor))
+    if tensor.spec.write:
+        checker.static(f"{name}.replica", f"every element of {tensor.name} is in one place only", replica_findings(tensor))
+    checker.clauses(problem, index_range(problem, tensor))
+    if not checker.clauses(problem, bounds(problem, tensor)):
+        return False
+    checker.clauses(problem, iter((aligned(problem, tensor, box),)))
+    return described(checker, problem, tensor, box)
+
+
+def shape_findings(tensor: Side, box: Box) -> list[Finding]:
+    """A rank other than that of the map (and its slices), a slice of another size."""
+    sliced = box.slices if box.copy.rank in box.copy.limits.interleaved_ranks else None
+    wanted, have = box.copy.rank + (1 if sliced is not None else 0), len(tensor.shape)
+    if have != wanted:
+        return [Finding(f"{tensor.name} has rank {have}, the tensor map {wanted} axes", f"rank {wanted}", f"rank {have}")]
+    if sliced is not None and tensor.shape[-1] != 8 * sliced.slice_bytes // box.bits:
+        size, last = 8 * sliced.slice_bytes // box.bits, str(tensor.shape[-1])
+        return [Finding(f"the last axis of {tensor.name} has {last} elements, a slice {size}", str(size), last)]
+    return []
+
+
+def owner_findings(tensor: Side) -> list[Finding]:
+    """A thread axis that the layout writes."""
+    tile = base_tile(tensor.tensor.layout)
+    named = [one.axis for one in (*tile.shard, *tile.replica) if one.axis != STORAGE and one.effective]
+    named += [axis for axis, value in tile.offset if axis != STORAGE and value != 0]
+    return (
+        [Finding(f"the layout of {tensor.name} names {named[0]}: global memory is one for all threads", "no thread axis", named[0])]
+        if named
+        else []
+    )
+
+
+def replica_findings(tensor: Side) -> list[Finding]:
+    """A replica of what is written."""
+    named = [one.axis for one in tensor.replicas if one.effective]
+    return [Finding(f"{tensor.name} has replicas on {named[0]}", "no replica", named[0])] if named else []
+
+
+def variables_of(tensor: Side) -> tuple[tuple[Variable, ...], tuple[Term, ...], Term]:
+    """(the coordinates of the tensor as variables, as terms, that they are inside symbolic extents)."""
+    extents = tensor.shape
+    names = tuple(f"@c{k}" for k in range(len(extents)))
+    variables = tuple(
+        Variable(name, "atom", 0, extent - 1 if isinstance(extent, int) else None) for name, extent in zip(names, extents, strict=True)
+    )
+    within = terms.conj(*(terms.lt(var(name), terms.normal(e)) for name, e in zip(names, extents, strict=True) if isinstance(e, Expr)))
+    return variables, tuple(var(name) for name in names), within
+
+
+def index_range(problem: Problem, tensor: Side) -> Iterator[Clause]:
+    """What is written, and the offset of every element."""
+    yield from addresses.begins_in_range(problem, tensor)
+    low, high = INDEX_DTYPES[problem.call.index_dtype]
+    if structure.offsets(tensor, low, high):
+        return
+    variables, here, within = variables_of(tensor)
+    linear = tensor.trace.locate(here).linear
+    more = max(0, tensor.trace.bits // tensor.tensor.bits - 1)
+    goal = terms.conj(terms.le(low, linear), terms.le(terms.add(linear, more), high))
+    premise = terms.conj(problem.facts, tensor.defined, within, *(inside(check) for check in tensor.trace.slices))
+    name, statement = f"{tensor.spec.name}.index.range", f"no index of {tensor.name} leaves {problem.call.index_dtype} ({low} to {high})"
+    symbols = problem.symbols if tensor.view.symbolic else ()
+    yield Clause(name, statement, Obligation((*symbols, *variables), premise if symbols else within, goal), point="symbols")
+
+
+def bounds(problem: Problem, tensor: Side) -> Iterator[Clause]:
+    """Every slice stays inside its axis, and nothing lies below the base."""
+    name, statement = f"{tensor.spec.name}.bounds", f"every region of {tensor.name} stays inside the axes it is cut from"
+    form = tensor.strided
+    proved = form is not None and form.ends()[0] >= 0
+    yield Clause(name, statement, NOTHING, proof=("domain" if tensor.view.symbolic else "structure") if proved else None)
+    if proved:
+        return
+    symbols, premise = (problem.symbols, terms.conj(problem.facts, tensor.defined)) if tensor.view.symbolic else ((), True)
+    for check in tensor.trace.slices:
+        yield Clause(name, statement, Obligation(symbols, premise, inside(check)), point="symbols")
+    variables, here, within = variables_of(tensor)
+    goal = terms.le(0, tensor.trace.locate(here).bit)
+    obligation = Obligation((*symbols, *variables), terms.conj(premise, within), goal)
+    yield Clause(name, statement, obligation, point="symbols")
+
+
+def aligned(problem: Problem, tensor: Side, box: Box) -> Clause:
+    """The address of the tensor is a multiple of what its format and interleaving ask."""
+    multiple = box.align_bytes
+    bases, modulus = base_residues(problem, tensor, multiple), 8 * multiple
+    form = tensor.strided
+    offset = form.start.remainder(modulus) if form is not None and not form.fine else None
+    proof = structure.method(tensor) if offset is not None and not any((offset + 8 * base) % modulus for base in bases) else None
+
+    def obligation() -> Obligation:
+        base: Term = bases[0] if len(bases) == 1 else var("@base")
+        own = () if isinstance(base, int) else (Variable("@base", "base", None, None, values=bases),)
+        goal = terms.eq(terms.mod(terms.add(tensor.trace.locate((0,) * len(tensor.shape)).bit, terms.mul(8, base)), modulus), 0)
+        return Obligation((*problem.symbols, *own), terms.conj(problem.facts, tensor.defined), goal)
+
+    statement = f"the address of {tensor.name} is a multiple of {multiple} bytes"
+    return Clause(f"{tensor.spec.name}.aligned", statement, obligation, point="symbols", proof=proof)
+
+
+# --- extents and strides ----------------------------------------------------------------------------------------------
+
+
+def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bool:
+    """The descriptor clauses that the view decides; what a host call has still to check becomes a condition."""
+    found = geometry(tensor)
+    if isinstance(found, Finding):
+        checker.static("descriptor", f"{tensor.name} is a box of extents and strides", [found])
+        return False
+    right = True
+    if not isinstance(found, Geometry):
+        right = checker.clauses(problem, iter((rectangular(problem, tensor),)))
+        found = measured(tensor)
+    for demand in demands(tensor, box, found):
+        if demand.holds is True:
+            continue
+        if demand.holds is False:
+            checker.static(
+                "descriptor", demand.statement, [Finding(f"{demand.statement}, found {demand.actual}", demand.statement, demand.actual)]
+            )
+            right = False
+            continue
+        right = _symbolic(checker, problem, demand) and right
+    return right
+
+
+def _symbolic(checker: Decisions, problem: Problem, demand: Demand) -> bool:
+    """A demand on symbols: proved, refuted where no value satisfies it, else a condition."""
+    outcome = checker.tiers.decide(Obligation(problem.symbols, problem.facts, demand.holds))
+    if outcome.holds is True:
+        return True
+    never = checker.tiers.decide(Obligation(problem.symbols, problem.facts, terms.negate(demand.holds)))
+    if never.holds is True and outcome.holds is False:
+        return checker.clauses(problem, iter((Clause("descriptor", demand.statement, NOTHING, point="symbols", outcome=outcome),)))
+    checker.conditions.append(f"{demand.statement}: {demand.actual}")
+    return True
+
+
+def geometry(tensor: Side) -> Geometry | Finding | None:
+    """The fields from the canonical form of the view; None where it has none that is exact."""
+    form = tensor.strided
+    if form is None or form.fine or not form.storage_only:
+        return None
+    strides: list[Term] = []
+    for k, axis in enumerate(form.axes):
+        digits = coalesced(axis)
+        if len(digits) > 1:
+            text = " and ".join(f"{extent} x {stride / form.bits:g}" for extent, _, stride in digits)
+            if tensor.view.symbolic:
+                return None
+            sentence = f"axis {k} of {tensor.name} has several strides ({text} elements), a tensor map has one"
+            return Finding(sentence, "one stride for each axis", text)
+        strides.append(digits[0][2] if digits else 0)
+    return Geometry(tensor.shape, tuple(strides))
+
+
+def measured(tensor: Side) -> Geometry:
+    """The fields from the trace: the distance from the first element to its neighbours."""
+    zero = (0,) * len(tensor.shape)
+    first = tensor.trace.locate(zero).bit
+
+    def stride(k: int) -> Term:
+        if tensor.shape[k] == 1:
+            return 0
+        return terms.sub(tensor.trace.locate(tuple(1 if j == k else 0 for j in range(len(zero)))).bit, first)
+
+    return Geometry(tuple(terms.normal(extent) for extent in tensor.shape), tuple(stride(k) for k in range(len(zero))))
+
+
+def rectangular(problem: Problem, tensor: Side) -> Clause:
+    """Every element lies at the start plus its coordinates times the strides."""
+    variables, here, within = variables_of(tensor)
+    first = tensor.trace.locate((0,) * len(here)).bit
+    parts = (terms.mul(stride, coordinate) for stride, coordinate in zip(measured(tensor).strides, here, strict=True))
+    goal = terms.eq(tensor.trace.locate(here).bit, terms.add(first, *parts))
+    premise = terms.conj(problem.facts, tensor.defined, within)
+    statement = f"{tensor.name} is a box of extents and strides"
+    symbols = problem.symbols if tensor.view.symbolic else ()
+    return Clause("descriptor", statement, Obligation((*symbols, *variables), premise if symbols else within, goal), point="symbols")
+
+
+def demands(tensor: Side, box: Box, found: Geometry) -> Iterator[Demand]:
+    """What extents and strides must be, outer to inner."""
+    limits, multiple, packed = box.copy.limits, box.align_bytes, box.packing
+    dimensions = box.copy.rank
+    for k, extent in enumerate(found.extents[:dimensions]):
+        text = f"axis {k} of {tensor.name}"
+        yield Demand(
+            f"the extent of {text} is from 1 to 2^32", terms.conj(terms.le(1, extent), terms.le(extent, limits.extent)), str(extent)
+        )
+        if packed is not None and k == dimensions - 1:
+            yield Demand(f"the extent of {text} is a multiple of {packed.row}", terms.eq(terms.mod(extent, packed.row), 0), str(extent))
+    inner = len(found.strides) - 1
+    for k, stride in enumerate(found.strides):
+        if found.extents[k] == 1:
+            continue
+        text, actual = f"the stride of axis {k} of {tensor.name}", _bytes(stride)
+        if k == inner:
+            yield Demand(f"{text}, the innermost, is one element", terms.eq(stride, box.bits), actual)
+        elif box.slices is not None and k == inner - 1:
+            size = 8 * box.slices.slice_bytes
+            yield Demand(f"{text} is one slice of {size // 8} bytes", terms.eq(stride, size), actual)
+        else:
+            least = terms.conj(terms.le(0, stride), terms.lt(stride, 8 * limits.stride_below_bytes))
+            holds = terms.conj(terms.eq(terms.mod(stride, 8 * multiple), 0), least)
+            yield Demand(f"{text} is a multiple of {multiple} bytes from 0 to below 2^40", holds, actual)
+
+
+def _bytes(stride: Term) -> str:
+    if isinstance(stride, int):
+        return f"{stride // 8} bytes" if stride % 8 == 0 else f"{stride} bits"
+    return f"{stride} bits"
