@@ -52,4 +52,8 @@ def positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        sys.exit(2)

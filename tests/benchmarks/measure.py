@@ -187,7 +187,7 @@ def peer_samples(peer: str, documents: Sequence[Document], processes: int) -> Re
     for hand in filter(None, dealt):
         run = subprocess.run([peer, str(HERE / "peer_worker.py")], input=json.dumps(hand), capture_output=True, text=True, check=False)
         if run.returncode:
-            raise RuntimeError(f"{peer} fails on {hand[0]['id']} and following: {run.stderr.strip().splitlines()[-1:]}")
+            raise RuntimeError(f"{peer} fails on {hand[0]['id']} and following: {(run.stderr.strip().splitlines() or ['no message'])[-1]}")
         answer = json.loads(run.stdout)
         samples = answer.pop("samples")
         about = answer
