@@ -180,6 +180,10 @@ refuted(
     ),
 )
 proved("a source size too large under a false predicate", filled("8 * n", parameters={"pred": "n <= 2"}))
+proved(
+    "a source size too large in lanes that do not execute",
+    copy(shape=(3, 4), scope="warp", block=(4,), guard="laneid < 3", parameters={"src_size": "8 * laneid"}),
+)
 proved("a source size too large outside the guard", filled("8 * n", guard="n <= 2"))
 refuted("a source size that wraps on the way", "src_size.index.range", filled("(n + 2147483647) - 2147483647", index_dtype="int32"))
 refuted("a source size divided by zero", "src_size.index.range", filled("16 // n"))
@@ -235,6 +239,7 @@ proved("from CTA 0 to CTA 1", remote(1, guard="cbx == 0 and laneid == 0"))
 refuted("one of two names itself", "remote_cta_id.cluster", remote(1))
 refuted("every CTA names itself", "remote_cta_id.cluster", remote("cbx"))
 refuted("a rank outside the cluster", "remote_cta_id.cluster", remote(2))
+refuted("a rank that is beyond the cluster in its last CTA", "remote_cta_id.cluster", remote("cbx + 1"))
 refuted("a negative rank", "remote_cta_id.cluster", remote("cbx - 1"))
 refuted("no cluster, no other CTA", "remote_cta_id.cluster", remote(1, None))
 refuted("CTA 0 of no cluster is the own one", "remote_cta_id.cluster", remote(0, None))
