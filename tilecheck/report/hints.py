@@ -56,6 +56,11 @@ def hint(clause: ClauseResult, call: Call, contract: Contract | None, failing: f
 
 
 def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call, contract: Contract) -> str | None:
+    from tilecheck.report.parameters import parameter_advice
+
+    advice = parameter_advice(clause, call, contract)
+    if advice is not None:
+        return advice
     if name == "operands":
         names = ", ".join(o.name for o in contract.operands)
         parameters = ", ".join(p.name + (" (required)" if p.required else "") for p in contract.parameters)
@@ -86,6 +91,9 @@ def _shape(operand: Operand | None, call: Call, contract: Contract) -> str:
 
     view = view_of(operand, call, contract)
     axes = ", ".join(f"{axis.name} {axis.extent}" for axis in contract.atom)
+    if operand is not None and contract.own_atoms:
+        last = f"End the shape of {operand.name} with {contract.shape_text(operand)}"
+        return f"{last}, behind the group axes of the scope and shared repeats; a loop has the same extent in every operand."
     advice = f"End the shape with the axes of one instruction ({axes}), behind the group axes of the scope and shared repeats"
     group = [axis.extent for axis in group_axes(call, contract.collective)]
     if view is None or not all(isinstance(extent, int) for extent in group):
@@ -137,7 +145,7 @@ def _of_operand(name: str, operand: Operand | None, call: Call, contract: Contra
     lane = operand.lane if isinstance(operand, Register) else None
     if lane is None:
         return "Let the thread axes of the layout follow the group axes of the view: the thread that executes an element holds it."
-    axes = ", ".join(axis.name for axis in contract.atom)
+    axes = ", ".join(axis.name for axis in contract.atom_of(operand))
     return f"Let the layout send element ({axes}) to laneid {lane}."
 
 
