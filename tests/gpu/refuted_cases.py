@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.gpu.async_refuted import refuted
 from tests.gpu.documents import DTYPES, Json, bank, document, ordered, register, starts, warp_memory
 from tests.gpu.forms import vectors
 from tests.gpu.matrix_forms import matrix_bank
@@ -189,4 +190,5 @@ def vector(space: str, stride: int) -> Json:
 
 def all_cases() -> list[Case]:
     """Every case, named uniquely."""
-    return [*memory_alignment(), *matrix_alignment(), *missing_lanes(), *surplus_lanes(), *scattered_words()]
+    copies = (Case(name, *rest) for name, *rest in refuted())
+    return [*memory_alignment(), *matrix_alignment(), *missing_lanes(), *surplus_lanes(), *scattered_words(), *copies]

