@@ -235,18 +235,24 @@ class Copies:
         return Image([], sorted(self._rows(), key=_copy_order))
 
     def _row(self, place: Place) -> None:
-        """One execution: the bytes of its row from both starts on."""
-        thread, first = place.thread, (0,) * len(self.target.atom_extents)
-        to, come = (self.call.unit(operand, place, first, 0, operand.bits).bit // 8 for operand in (self.target, self.source))
+        """One execution: the bytes of its row, each where the views have it on both sides."""
+        thread = place.thread
         scene, size = self.call.scene(thread), prod(self.target.atom_extents) * self.target.bits // 8
         own = next(iter(copies(scene, self.source, thread)))
         length = self._value(scene, thread, "length", size)
         length = 0 if self._value(scene, thread, "blank", 0) else length
         mask = self._value(scene, thread, "bytes", 0xFFFF)
+        written = [k for k in range(size) if mask >> k % 16 & 1]
+        moved = [(self._byte(self.target, place, k), self._byte(self.source, place, k) if k < length else None) for k in written]
         for copy in copies(scene, self.target, thread):
-            for k in range(size):
-                if mask >> k % 16 & 1:
-                    self.found.setdefault((copy, to + k), []).append(Write(own, come + k if k < length else None))
+            for to, come in moved:
+                self.found.setdefault((copy, to), []).append(Write(own, come))
+
+    def _byte(self, operand: Operand, place: Place, k: int) -> int:
+        """Where byte k of a row lies."""
+        number = 8 * k // operand.bits
+        fixed = self.call.scene(place.thread).fixed(operand, place.thread)
+        return fixed.address((*place.group, *place.repeat, *operand.atoms[number]), 8 * k - number * operand.bits) // 8
 
     def _value(self, scene: Scene, thread: Thread, role: str, default: int) -> int:
         """The value of the parameter that the move names for a role, where the call gives it."""
