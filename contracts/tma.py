@@ -165,6 +165,7 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     image = None if prefetch else Memory("src" if store else "dst", "shared", bits=0, row=(), align_bytes=128, write=not store)
     tensor = Memory("dst" if store else "src", "global", bits=0, row=(), align_bytes=16, write=store)
     rows = 4 if q["mode"] in {"tile::gather4", "tile::scatter4"} else 0
+    offsets = "im2col" in q["mode"] and q["mode"] != "im2col_no_offs"
     loads = (Parameter("mbar", "barrier", required=True, operand=True), Parameter("expected_bytes", "bytes"))
     operands = (tensor,) if image is None else (tensor, image) if store else (image, tensor)
     box = BoxCopy(
@@ -179,9 +180,12 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
         formats=FORMATS,
         packing=FP4,
         types=REDUCTIONS[q["op"]] if "op" in q else None,
+        offsets=(2 if "::w" in q["mode"] else int(q["dim"][0]) - 2) if offsets else 0,
+        modelled="im2col" not in q["mode"],
     )
     where = "[{" + tensor.name + "}, {{{coords}}}]"
     sides = where if image is None else f"{where}, [{{src}}]" if store else f"[{{dst}}], {where}, [{{mbar}}]"
+    sides += ", {{{im2col_offsets}}}" if offsets else ""
     return Contract(
         opcode=grammar.spell(q),
         mnemonic=grammar.mnemonic,
@@ -194,6 +198,7 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
             Parameter("pred", "predicate"),
             *FIELDS,
             *((Parameter("gather4", "coordinates", required=True, operand=True, bits=32),) if rows else ()),
+            *((Parameter("im2col_offsets", "coordinates", required=True, operand=True, bits=16),) if offsets else ()),
             *(() if store or prefetch else loads),
             *((Parameter("cta_mask", "mask", required=True, operand=True, bits=16),) if q.get("multicast") else ()),
             *((Parameter("cache_policy", "u64", required=True, operand=True),) if q["hint"] else ()),

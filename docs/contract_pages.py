@@ -8,6 +8,7 @@ from itertools import islice, product
 from math import prod
 from typing import Any
 
+from tilecheck.report.box import box_images
 from tilecheck.report.explain import issue_text
 from tilecheck.spec import Contract, Entry, Family, Memory, Register, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.spec.contract import parameter_text
@@ -23,6 +24,11 @@ EXAMPLES = {
         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
         "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32",
         "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64",
+    ),
+    "cp.async.bulk.tensor": (
+        "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster",
     ),
     "stmatrix": (
         "stmatrix.sync.aligned.m8n8.x4.shared.b16",
@@ -179,7 +185,7 @@ def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
             asks += "; distinct slots, no replicas" if operand.write else "; any replica may be read"
             yield code(operand.name), f"registers, {role}", types, asks
             continue
-        asks = f"elements along {' and '.join(operand.row)} are consecutive; rows start at multiples of {contract.alignment_text(operand)}"
+        asks = contract.rows_text(operand)
         asks += f"; in the CTAs that {code(operand.cta)} names" if operand.cta else ""
         if operand.provider is not None:
             surplus = ", further lanes repeat valid addresses" if operand.surplus == "repeat" else ""
@@ -260,6 +266,8 @@ def part_number(contract: Contract, at: Mapping[str, int]) -> int:
 def move_text(contract: Contract) -> str:
     """`dst[matrix, row, word; half] <- src[...]`."""
     move, count = contract.move, len(contract.atom)
+    if contract.box is not None:
+        return contract.box.moves
     if not move.dst:
         return "nothing is written"
     left = coordinates(contract) + "".join(f"; {part.name}" for part in move.parts)
@@ -281,6 +289,7 @@ def shown(contract: Contract) -> str:
         table(("operand", "where", "elements", "asks"), operand_rows(contract)),
         *maps(contract),
         image_table(contract),
+        *(f"{title}:\n\n{block(grid)}" for title, grid in (box_images(contract.box) if contract.box is not None else ())),
     ]
     return "\n".join(line for line in lines if line)
 

@@ -32,33 +32,33 @@ class Box:
     dtype: str
     bits: int
 
-    @property
+    @cached_property
     def pattern(self) -> Pattern | None:
         """The swizzle."""
         return self.copy.pattern(self.swizzle)
 
-    @property
+    @cached_property
     def slices(self) -> Interleave | None:
         """The interleaving, where there is one."""
         return self.copy.interleave(self.interleave)
 
-    @property
+    @cached_property
     def format(self) -> Format | None:
         """The element type of the tensor map."""
         return self.copy.format(self.format_name, self.dtype)
 
-    @property
+    @cached_property
     def packing(self) -> Packing | None:
         """How the image is padded, where it is."""
         return self.copy.packing if self.format is not None and self.format.name == self.copy.packing.format else None
 
-    @property
+    @cached_property
     def measured(self) -> bool:
         """Whether box and element strides have as many entries as the tensor map has dimensions, all of them positive."""
         rank = self.copy.rank
         return len(self.extents) == len(self.strides) == rank and min(*self.extents, *self.strides) > 0
 
-    @property
+    @cached_property
     def align_bytes(self) -> int:
         """The multiple of which the address and the outer strides of the tensor are, in bytes."""
         packed, sliced = self.packing, self.slices

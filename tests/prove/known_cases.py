@@ -21,7 +21,10 @@ from tilecheck.spec import BadSpelling, data, find_contract, mnemonic_of
 
 DATA = Path(__file__).parent.parent / "data"
 FILES = ("rules.jsonl", "fuzz.jsonl")
-MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix", "cp.async", "cp.async.bulk", "cp.reduce.async.bulk")
+MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix", "cp.async", "cp.async.bulk", "cp.reduce.async.bulk") + (
+    "cp.async.bulk.tensor",
+    "cp.reduce.async.bulk.tensor",
+)
 OUTSIDE = frozenset({"opcode", "space.explicit"})
 """Clauses about the spelling, which the evaluator does not judge."""
 THOROUGH = bool(os.environ.get("TILECHECK_THOROUGH"))

@@ -75,7 +75,7 @@ class BoxPoints(Boxes):
         return ranked and all(name in scene.values for name in names) and THREAD_NAMES.isdisjoint(names)
 
     def _residues(self) -> list[int]:
-        return self.case.bases[self.tensor.tensor].residues(self.fields.align_bytes)
+        return self.known(self.tensor, self.fields.align_bytes)
 
     # --- every point -------------------------------------------------------------------------------------------------
 
@@ -109,11 +109,15 @@ class BoxPoints(Boxes):
             broken = self.geometry(scene)
             if "a box of extents and strides" in broken:
                 return self._symbolic(scene, names)
-            never = dict.fromkeys(broken, scene.values) if never is None else {d: v for d, v in never.items() if d in broken}
+            never = dict.fromkeys(broken, self._declared(scene)) if never is None else {d: v for d, v in never.items() if d in broken}
         return None if not never else ((next(iter(never.values())) if names else {}), None, None, None, (), (), ())
 
+    def _declared(self, scene: Scene) -> dict[str, int]:
+        """The values of the declared symbols: no thread is named, so no lane is elected."""
+        return {symbol.name: scene.values[symbol.name] for symbol in self.case.facts.symbols}
+
     def _symbolic(self, scene: Scene, names: set[str]) -> Where:
-        return (dict(scene.values) if names else {}, None, None, None, (), (), ())
+        return (self._declared(scene) if names else {}, None, None, None, (), (), ())
 
     def _first_of_tensor(self, short: str, spend: Spend) -> Where | None:
         names = set(self.tensor.view.names)
@@ -125,7 +129,7 @@ class BoxPoints(Boxes):
                 spend()
                 if self.tensor_clause(short, scene, residue) is not None:
                     base = {f"base({self.tensor.tensor})": residue} if len(residues) > 1 else {}
-                    values = dict(scene.values) if names or short == "aligned" else {}
+                    values = self._declared(scene) if names or short == "aligned" else {}
                     return ({**values, **base}, None, None, None, (), (), ())
         return None
 

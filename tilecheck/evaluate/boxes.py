@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
-from tilecheck.evaluate.case import Case, Scene
+from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import Observation, place, repeats, slices, spot, who
 from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits
@@ -31,6 +31,14 @@ class Boxes:
         self.image = operands.get(str(fields.spec["image"]))
         self.barrier = next((str(p["name"]) for p in case.specs.values() if p["kind"] == "barrier"), None)
         self.axes = self._axes()
+        self._known: dict[tuple[str, int], list[int]] = {}
+
+    def known(self, operand: Operand, modulus: int) -> list[int]:
+        """The residues that the base of an operand may have."""
+        key = (operand.tensor, modulus)
+        if key not in self._known:
+            self._known[key] = self.case.bases[operand.tensor].residues(modulus)
+        return self._known[key]
 
     def _axes(self) -> int | None:
         """The group and repeat axes; None where the shape of the image does not say."""
@@ -199,7 +207,7 @@ class Boxes:
         """The residues of the base of the image that `aligned` is decided at."""
         assert self.image is not None
         period = int(self.fields.pattern["period_bytes"]) if self.fields.pattern else 0
-        return self.case.bases[self.image.tensor].residues(max(int(self.fields.limits["image_align_bytes"]), period))
+        return self.known(self.image, max(int(self.fields.limits["image_align_bytes"]), period))
 
     def aligned(self, scene: Scene, issue: Issue, residue: int) -> Observation | None:
         """`aligned` of the image, at a residue of the base."""
@@ -213,7 +221,7 @@ class Boxes:
         if self.image is None or not self.fields.pattern or not self.fields.pattern["xors"]:
             return None
         period = int(self.fields.pattern["period_bytes"])
-        known = self.case.bases[self.image.tensor].residues(period)
+        known = self.known(self.image, period)
         return None if len(known) == 1 else _said(self.image.label, (f"a base known modulo {period} bytes", f"{len(known)} residues"))
 
     def imaged(self, scene: Scene, issue: Issue, atom: Coordinate) -> Observation | None:
@@ -222,7 +230,7 @@ class Boxes:
         fields, pattern = self.fields, self.fields.pattern
         if pattern is None or fields.image is None:
             return None
-        base = self.case.bases[self.image.tensor].residues(int(pattern["period_bytes"]))[0] if pattern["xors"] else 0
+        base = self.known(self.image, int(pattern["period_bytes"]))[0] if pattern["xors"] else 0
         try:
             fixed = scene.fixed(self.image, issue[0])
         except LimitError:

@@ -423,6 +423,8 @@ class Model:
         budget = Budget(limit)
         if self.case.problem is not None:
             return Answer("refuted", {"operands": Point()})
+        if self.boxes is not None and not self.boxes.fields.spec["modelled"]:
+            return Answer("too-large")  # the image of the mode is not modelled
         try:
             if not self.satisfiable():
                 return Answer("vacuous")

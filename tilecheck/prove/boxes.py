@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tilecheck.boxes import Box, box_of
+from tilecheck.boxes import Box, box_of, items
 from tilecheck.prove import images, operands, parameters, tensors
-from tilecheck.prove.clause import Finding
+from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.decisions import Decisions
+from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.prove.verdict import PROVED
 from tilecheck.scopes import names_thread
@@ -28,11 +29,19 @@ def decide(checker: Decisions, problem: Problem) -> None:
     )
     together = checker.clauses(problem, operands.participation(problem, checker.tiers))
     checker.predicated(problem)
-    boxed = box_findings(box)
+    boxed = box_findings(box) if box.copy.modelled else []
     checker.static("box", "the box has one extent for each dimension of the tensor map, in its limits", boxed)
-    fields = [*field_findings(problem, box), *uniform_findings(problem, tensor)]
+    fields = [*field_findings(problem, box), *uniform_findings(problem, tensor)] if box.copy.modelled else []
     checker.static("descriptor", "every field of the tensor map is in its limits", fields)
     named = checker.clauses(problem, parameters.clauses(problem))
+    if not box.copy.modelled:
+        offsets = problem.call.parameter("im2col_offsets")
+        given = (("coords", len(box.coords), box.copy.rank), ("im2col_offsets", len(items(offsets)), box.copy.offsets))
+        wrong = [Finding(f"{name}: {have} given, expected {want}", str(want), str(have)) for name, have, want in given if have != want]
+        checker.static("coords", "as many coordinates and offsets as the mode takes", wrong)
+        reason = f"the image of the mode {box.copy.mode} is not modelled"
+        checker.clauses(problem, iter((Clause("image", box.copy.moves, NOTHING, outcome=Outcome(holds=None, reason=reason)),)))
+        return
     if together:
         repeats = _repeats(checker, problem, box, image)
         whole = tensor.spec.name in good and tensors.accesses(checker, problem, tensor, box)

@@ -286,7 +286,7 @@ def hazards(checker: Decisions, problem: Problem, box: Box, repeats: tuple[int, 
         found += [written_twice(checker, problem, box, tensor, repeats), tail(checker, problem, box, tensor, repeats)]
     if box.copy.rows and box.coords[0] != 0:
         found.append(Hazard("coords.unused", f"coords[0] is {box.coords[0]}: rows come from the row coordinates, it has no meaning"))
-    found.append(race.many(problem, checker.tiers))
+    found.append(None if sole(problem) and not checker.tiers.audit else race.many(problem, checker.tiers))
     return tuple(hazard for hazard in found if hazard is not None)
 
 

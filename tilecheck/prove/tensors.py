@@ -15,6 +15,7 @@ from tilecheck.prove.clause import NOTHING, Clause, Finding, inside
 from tilecheck.prove.decisions import Decisions
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side, base_residues
+from tilecheck.scopes import names_thread
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term, var
 
@@ -47,6 +48,8 @@ def accesses(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bo
     checker.static(f"{name}.owner", f"{tensor.name} is one for all threads", owner_findings(tensor))
     if tensor.spec.write:
         checker.static(f"{name}.replica", f"every element of {tensor.name} is in one place only", replica_findings(tensor))
+    if any(names_thread(term) for term in tensor.view.symbolic):
+        return False
     checker.clauses(problem, index_range(problem, tensor))
     if not checker.clauses(problem, bounds(problem, tensor)):
         return False

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tilecheck.report.box import box_images
 from tilecheck.report.console import plain, render
 from tilecheck.report.picture import lane_grid
 from tilecheck.spec import (
@@ -159,8 +160,7 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
         who = "the executing thread" if operand.lane is None else f"lane {operand.lane}"
         text = f"element ({axes}) is register {operand.register} of {who}"
         return [text, *(["every element of a thread in a slot of its own, no replicas"] if operand.write else [])]
-    row = ", ".join(operand.row)
-    texts = [f"elements along {row} are consecutive; each row starts at a multiple of {contract.alignment_text(operand)}"]
+    texts = [contract.rows_text(operand)]
     if operand.cta is not None:
         texts.append(
             f"in the CTA{'s' if contract.by_name(operand.cta).kind == 'mask' else ''} that {operand.cta} names, at the address of the executing CTA"
@@ -187,6 +187,9 @@ def _maps(contract: Contract) -> list[RenderableType]:
     from rich.text import Text
 
     move = contract.move
+    if contract.box is not None:
+        drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in box_images(contract.box)]
+        return [_table([("moves", contract.box.moves)]), *drawn]
     if not move.dst:
         return [_table([("moves", "nothing: no register and no memory is written")])]
     left = _names(contract) + "".join(f"; {part.name}" for part in move.parts)

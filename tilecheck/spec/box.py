@@ -87,7 +87,7 @@ class BoxCopy:
 
     rank: of the map. mode: "tile", or how rows are chosen. image, tensor: the operands in shared and in global memory (image None: nothing is
     moved there). store: whether global memory is written. rows: how many row coordinates are given one by one (0: the box has its own rows).
-    types: the formats a reduction takes, None for any.
+    types: the formats a reduction takes, None for any. offsets: how many further operands the mode has (im2col). modelled: whether the image of the mode is known here; no call is proved where it is not.
     """
 
     rank: int
@@ -101,7 +101,31 @@ class BoxCopy:
     formats: tuple[Format, ...]
     packing: Packing
     types: tuple[str, ...] | None = None
+    offsets: int = 0
+    modelled: bool = True
     limits: Limits = Limits()
+
+    def asks(self, operand: str) -> str:
+        """What is asked of the addresses of an operand, in words."""
+        limits = self.limits
+        if operand == self.tensor:
+            return (
+                f"the tensor of the map: one stride for each axis; address and outer strides at multiples of {limits.multiple_bytes} bytes"
+            )
+        return (
+            f"the image of the box: rows that follow each other, or are the span of the swizzle apart where that is longer, then swizzled by absolute "
+            f"address; it starts at a multiple of {limits.image_align_bytes} bytes"
+        )
+
+    @property
+    def moves(self) -> str:
+        """What is moved where, in words."""
+        if not self.modelled:
+            return f"the image of the mode {self.mode} is not modelled: no call of it is proved"
+        there = f"{self.tensor}[{'rows' if self.rows else 'coords'} + c * element_strides]"
+        if self.image is None:
+            return f"nothing; {there} is read into L2"
+        return f"{there} <- {self.image}[c]" if self.store else f"{self.image}[c] <- {there}, or the fill outside of {self.tensor}"
 
     def pattern(self, code: int) -> Pattern | None:
         """The swizzle with a number."""

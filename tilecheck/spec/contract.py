@@ -110,9 +110,9 @@ KINDS = {
     "mask": "an integer expression",
     "barrier": 'the space of a barrier, "shared"',
     "bytes": "an integer expression without thread coordinates",
-    "extents": "a list of integers",
-    "coordinates": "a list of integer expressions",
-    "steps": "a list of lists of integer expressions",
+    "extents": "a list of integers, outer to inner",
+    "coordinates": "a list of integer expressions, outer to inner",
+    "steps": "a vector of integer expressions for each group and repeat axis",
     "code": "an integer, written as a number",
     "word": "a word",
 }
@@ -294,11 +294,19 @@ class Contract:
     @property
     def atom_text(self) -> str:
         """The atom axes with their extents, in words: `row 8, word 4`; an open one with what fixes it."""
+        if self.box is not None and not self.atom:
+            return "the image of the box"
         return ", ".join(f"{a.name} {a.extent}" if a.extent or not self.chunk else f"{a.name} (as many as fill {self.chunk})" for a in self.atom)
 
     def alignment_text(self, operand: Memory) -> str:
         """What rows of an operand start at multiples of: `16 bytes`, or the parameter that says it."""
         return f"{operand.align_bytes} byte{'' if operand.align_bytes == 1 else 's'}" if operand.align_bytes else str(self.chunk)
+
+    def rows_text(self, operand: Memory) -> str:
+        """What is asked of the addresses of an operand, in words."""
+        if self.box is not None:
+            return self.box.asks(operand.name)
+        return f"elements along {' and '.join(operand.row)} are consecutive; each row starts at a multiple of {self.alignment_text(operand)}"
 
     def fitted(self, bits: int, chunk_bytes: int) -> Contract:
         """The contract for elements of `bits` bits and chunks of `chunk_bytes` bytes: the last atom axis holds as many elements as fill a chunk."""

@@ -25,6 +25,9 @@ BUILT_IN: dict[str, str] = {
     "cp.async.bulk": "tilecheck.contracts.bulk",
     "cp.async.bulk.prefetch": "tilecheck.contracts.bulk",
     "cp.reduce.async.bulk": "tilecheck.contracts.bulk",
+    "cp.async.bulk.tensor": "tilecheck.contracts.tma",
+    "cp.async.bulk.prefetch.tensor": "tilecheck.contracts.tma",
+    "cp.reduce.async.bulk.tensor": "tilecheck.contracts.tma",
 }
 NEIGHBOURS = (
     "cp.async.commit_group",
@@ -33,9 +36,6 @@ NEIGHBOURS = (
     "cp.async.mbarrier",
     "cp.async.bulk.commit_group",
     "cp.async.bulk.wait_group",
-    "cp.async.bulk.tensor",
-    "cp.async.bulk.prefetch.tensor",
-    "cp.reduce.async.bulk.tensor",
 )
 """Mnemonics of the ISA that begin like one of ours and have no contract: an opcode of theirs is no bad spelling of ours."""
 ENTRY_POINTS = "tilecheck.contracts"

@@ -1,0 +1,259 @@
+"""Copies of boxes: every rule with a call that keeps it and one that breaks it, random boxes against brute force, conditions and bytes."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any
+
+import pytest
+from known_cases import disagreements
+
+from tilecheck.document import read_call
+from tilecheck.prove.check import check
+
+LOAD = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+STORE = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+CAST = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+GATHER = "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes"
+SCATTER = "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"
+PREFETCH = "cp.async.bulk.prefetch.tensor.2d.L2.global.tile"
+Document = dict[str, Any]
+
+
+def call(opcode: str = LOAD, image: Document | None = None, tensor: Document | None = None, **fields: Any) -> Document:
+    """A legal copy of eight rows of 64 half words with swizzle 3, with changes."""
+    stores, extra = (
+        ".global.shared::cta" in opcode,
+        {k: fields.pop(k) for k in ("launch", "guard", "symbols", "assume", "arch", "scope") if k in fields},
+    )
+    rows = 4 if "gather4" in opcode or "scatter4" in opcode else 8
+    shared = {"name": "S", "space": "shared", "dtype": "float16", "shape": [rows, 64], "align": 1024} | (image or {})
+    shared.setdefault("layout", f"Swizzle(3,3,3) o S[({rows},64):(64,1)]")
+    there = {"name": "T", "space": "global", "dtype": "float16", "shape": [32, 128], "align": 16} | (tensor or {})
+    gathers = {"box": [1, 64], "gather4": [3, 1, 2, 0]} if rows == 4 else {"box": [8, 64]}
+    barrier = {} if stores or "prefetch" in opcode else {"mbar": "shared"}
+    parameters = {"coords": [0, 0], "swizzle": 3, **gathers, **barrier, **fields}
+    operands = [there] if "prefetch" in opcode else [there, shared] if stores else [shared, there]
+    parameters = {k: v for k, v in parameters.items() if v is not None}
+    return {"schema": "tilecheck/call@1", "opcode": opcode, "scope": "thread", "operands": operands, "parameters": parameters} | extra
+
+
+def linear(*shape: int, **keys: Any) -> Document:
+    """An unswizzled image."""
+    compact = ",".join(map(str, shape))
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    return {"shape": list(shape), "layout": f"S[({compact}):({','.join(map(str, strides))})]", **keys}
+
+
+def symbol(name: str, low: int, high: int, step: int = 1) -> Document:
+    return {"name": name, "min": low, "max": high, "multiple_of": step}
+
+
+SPAN = {"shape": [8, 32], "layout": "Swizzle(3,3,3) o S[(8,32):(64,1)]"}
+STAGES = {"shape": [4, 8, 64], "layout": "Swizzle(3,3,3) o S[(4,8,64):(512,64,1)]"}
+PHASE = {"shape": [4, 64], "layout": "Swizzle(3,3,3) o S[(4,64):(64,1)] + 64"}
+FP4 = {"dtype": "float4_e2m1fn"}
+N = symbol("n", -4, 40)
+LEGAL: dict[str, Document] = {
+    "load": call(),
+    "store": call(STORE),
+    "a box at the end of the tensor": call(coords=[28, 96]),
+    "a negative coordinate of a load": call(coords=[-3, -8]),
+    "a row pitched at the span": call(image=SPAN, box=[8, 32]),
+    "a start at phase 1": call(image=PHASE, box=[4, 64]),
+    "stages with steps": call(image=STAGES, coord_steps=[[8, 0]]),
+    "a symbolic coordinate that is a multiple": call(coords=["n", "8 * n"], symbols=[N]),
+    "bytes that are expected": call(image=STAGES, coord_steps=[[8, 0]], expected_bytes=4096),
+    "an unknown base without swizzle": call(image=linear(8, 64, align=128), swizzle=0),
+    "element strides": call(image=linear(4, 64, align=128), swizzle=0, element_strides=[2, 1]),
+    "overlapping rows of a load": call(tensor={"layout": "S[(32,128):(8,1)]"}),
+    "a zero stride": call(tensor={"layout": "S[(32,128):(0,1)]"}),
+    "one row without a stride of its own": call(tensor={"shape": [1, 128], "layout": "S[(1,128):(3,1)]"}),
+    "NaN fill of a float": call(oob_fill=1),
+    "a multicast": call(CAST, launch={"block": [1], "cluster": [2]}, cta_mask=3, guard="cbx == 0"),
+    "gathered rows": call(GATHER),
+    "scattered rows": call(SCATTER),
+    "a prefetch": call(PREFETCH),
+    "the 64-byte atoms of later machines": call(image={"layout": "Swizzle(5,1,1) o S[(8,64):(64,1)]"}, swizzle=6),
+    "a packed format": call(
+        image=FP4 | {"shape": [8, 128], "layout": "S[(8,8,16):(256,32,1)]", "align": 128},
+        tensor=FP4 | {"shape": [32, 256], "align": 32},
+        box=[8, 128],
+        swizzle=0,
+    ),
+}
+SYMBOLIC = {"shape": [32, "K"], "layout": "S[(32,K):(K,1)]"}
+ILLEGAL: dict[str, tuple[str, Document]] = {
+    "a box of another rank": ("box", call(box=[8])),
+    "a box of 257": ("box", call(image={"shape": [257, 64], "layout": "Swizzle(3,3,3) o S[(257,64):(64,1)]"}, box=[257, 64])),
+    "a row of 12 bytes": ("box", call(image=linear(8, 6), box=[8, 6], swizzle=0)),
+    "a row beyond the span": ("box", call(image={"shape": [8, 128], "layout": "Swizzle(3,3,3) o S[(8,128):(128,1)]"}, box=[8, 128])),
+    "two rows of a gather": ("box", call(GATHER, box=[2, 64])),
+    "a swizzle there is not": ("descriptor", call(swizzle=7)),
+    "a swizzle the architecture has not": (
+        "descriptor",
+        call(image={"layout": "Swizzle(5,1,1) o S[(8,64):(64,1)]"}, swizzle=6, arch="sm_90a"),
+    ),
+    "an element stride of 9": ("descriptor", call(image=linear(1, 64), swizzle=0, element_strides=[9, 1])),
+    "an inner element stride": ("descriptor", call(image=linear(8, 32), swizzle=0, element_strides=[1, 2])),
+    "a promotion of 4": ("descriptor", call(l2_promotion=4)),
+    "NaN fill of integers": ("descriptor", call(image={"dtype": "int16"}, tensor={"dtype": "int16"}, oob_fill=1)),
+    "interleave of rank 2": ("descriptor", call(interleave=1)),
+    "a negative stride": ("descriptor", call(tensor={"layout": "S[(32,128):(-128,1)] + 3968"})),
+    "a stride of 8 bytes": ("descriptor", call(tensor={"layout": "S[(32,128):(132,1)]"})),
+    "an inner stride of 2": ("descriptor", call(tensor={"layout": "S[(32,128):(256,2)]"})),
+    "two strides on one axis": ("descriptor", call(tensor={"layout": "S[(2,16,128):(8192,128,1)]"})),
+    "a swizzled tensor": ("descriptor", call(tensor={"layout": "Swizzle(3,3,3) o S[(32,128):(128,1)]"})),
+    "a stride that is odd for every value": (
+        "descriptor",
+        call(tensor={"shape": [32, "K"], "layout": "S[(32,K):(2*K+1,1)]"}, symbols=[symbol("K", 128, 160)]),
+    ),
+    "a view that depends on the lane": (
+        "descriptor",
+        call(tensor={"view": [{"op": "slice", "begin": ["laneid", 0], "extent": [16, None]}]}, launch={"block": [2]}),
+    ),
+    "a column of 12 bytes": ("coords", call(coords=[0, 6])),
+    "a column that may be off": ("coords", call(coords=[0, "4 * n"], symbols=[N])),
+    "a negative row of a store": ("coords", call(STORE, coords=["n", 0], symbols=[N])),
+    "a negative row of a scatter": ("coords", call(SCATTER, gather4=[0, 1, -1, 2])),
+    "a coordinate beyond 32 bits": ("coords", call(coords=[1 << 31, 0])),
+    "a repeat that walks off 16 bytes": ("coords", call(image=STAGES, coord_steps=[[0, 4]])),
+    "a step of rows that are chosen": (
+        "coords",
+        call(GATHER, image={"shape": [2, 4, 64], "layout": "Swizzle(3,3,3) o S[(2,4,64):(256,64,1)]"}, coord_steps=[[1, 0]]),
+    ),
+    "a divisor of 0": ("coords.index.range", call(coords=["8 // n", 0], symbols=[symbol("n", 0, 4)])),
+    "a compact narrow row": ("dst.image", call(image={"shape": [8, 32], "layout": "Swizzle(3,3,3) o S[(8,32):(32,1)]"}, box=[8, 32])),
+    "a phase that the view does not say": ("dst.image", call(image={"layout": "S[(8,64):(64,1)]"})),
+    "another swizzle": ("dst.image", call(image={"layout": "Swizzle(3,2,3) o S[(8,64):(64,1)]"})),
+    "a swizzle of the offset on a base at 128": (
+        "dst.image",
+        call(image={"align": 128, "base": {"mod": 1024, "is": 128}, "layout": "Swizzle(3,3,3) o S[(8,64):(64,1)]"}),
+    ),
+    "an unknown phase": ("dst.base.period", call(image={"align": 128})),
+    "an origin at 64": ("dst.aligned", call(image=linear(8, 64, align=64), swizzle=0)),
+    "a stage at 64 mod 128": ("dst.aligned", call(image=linear(3, 1, 32, align=128), box=[1, 32], swizzle=0, coord_steps=[[1, 0]])),
+    "a tensor at 8 mod 16": ("src.aligned", call(tensor={"align": 8})),
+    "a view that starts at 8 bytes": ("src.aligned", call(tensor={"view": [{"op": "slice", "begin": [0, 4], "extent": [32, 120]}]})),
+    "a view beyond the tensor": ("src.bounds", call(tensor={"view": [{"op": "slice", "begin": [1, 0], "extent": [32, 128]}]})),
+    "a tensor larger than its allocation": ("src.backing", call(tensor={"size_bytes": 8000})),
+    "a tensor of rank 1": ("src.shape", call(tensor={"shape": [4096]})),
+    "an image of other rows": ("dst.shape", call(image={"shape": [7, 64], "layout": "Swizzle(3,3,3) o S[(7,64):(64,1)]"})),
+    "an image of bytes": ("dst.storage", call(image={"dtype": "uint8"})),
+    "a barrier in global memory": ("mbar.storage", call(mbar="global")),
+    "no barrier": ("operands", call(mbar=None)),
+    "a barrier of a store": ("operands", call(STORE, mbar="shared")),
+    "a dtype of 128 bits": (
+        "src.type",
+        call(image=linear(8, 8, dtype="bits128"), tensor={"dtype": "bits128", "shape": [32, 32]}, box=[8, 8], swizzle=0),
+    ),
+    "tf32 over half words": ("src.type", call(format="tf32")),
+    "a bitwise reduction of floats": ("dst.type", call("cp.reduce.async.bulk.tensor.2d.global.shared::cta.and.tile.bulk_group")),
+    "a mask beyond the cluster": ("cta_mask.cluster", call(CAST, launch={"block": [1], "cluster": [2]}, cta_mask=4)),
+    "bytes that are not moved": ("expected_bytes.operands", call(expected_bytes=2048)),
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_a_legal_copy_is_proved(name):
+    verdict = check(read_call(LEGAL[name]), audit=True)
+    assert verdict.status == "proved", verdict.summary()
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_a_broken_rule_is_refuted_by_its_clause(name):
+    clause, document = ILLEGAL[name]
+    verdict = check(read_call(document), audit=True)
+    assert verdict.status == "refuted"
+    assert clause in {found.id for found in verdict.failing}
+
+
+@pytest.mark.parametrize("name", [*LEGAL, *ILLEGAL])
+def test_brute_force_finds_the_same_first_failures(name):
+    document = LEGAL[name] if name in LEGAL else ILLEGAL[name][1]
+    parsed = read_call(document)
+    assert disagreements(parsed, check(parsed), 200_000) in ([], None)
+
+
+HAZARDS = {
+    "store.tail": call(STORE, tensor={"shape": [32, 100], "layout": "S[(32,100):(104,1)]"}, coords=[0, 64]),
+    "coords.unused": call(GATHER, coords=[1, 0]),
+    "issue.many": call(launch={"block": [32]}),
+    "memory.race": call(image={"shape": [2, 8, 64], "layout": "Swizzle(3,3,3) o S[(2,8,64):(0,64,1)]"}, coord_steps=[[8, 0]]),
+}
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_a_suspicious_copy_is_proved_with_its_hazard(hazard):
+    verdict = check(read_call(HAZARDS[hazard]), audit=True)
+    assert verdict.status == "proved", verdict.summary()
+    assert hazard in {found.id for found in verdict.hazards}
+
+
+def test_boxes_of_a_store_that_meet_race():
+    images = {"shape": [2, 8, 64], "layout": "Swizzle(3,3,3) o S[(2,8,64):(512,64,1)]"}
+    near = check(read_call(call(STORE, image=images, coord_steps=[[4, 0]])), audit=True)
+    apart = check(read_call(call(STORE, image=images, coord_steps=[[8, 0]])), audit=True)
+    assert [[h.id for h in verdict.hazards] for verdict in (near, apart)] == [["memory.race"], []]
+
+
+def test_a_symbolic_pitch_leaves_a_condition_and_a_declared_one_none():
+    free = check(read_call(call(tensor=SYMBOLIC, symbols=[symbol("K", 64, 4096)])))
+    known = check(read_call(call(tensor=SYMBOLIC, symbols=[symbol("K", 64, 4096, 8)])))
+    assert (free.status, known.status, known.conditions) == ("proved", "proved", ())
+    (condition,) = free.conditions
+    assert "multiple of 16 bytes" in condition
+
+
+def test_a_load_says_what_it_adds_to_its_barrier():
+    verdict = check(read_call(LEGAL["a packed format"]))
+    statement = next(c.statement for c in verdict.clauses if c.id == "expected_bytes.operands")
+    assert "adds 512 bytes" in statement
+
+
+def test_a_packed_format_is_refused_by_opcode_where_the_architecture_has_none():
+    verdict = check(read_call(LEGAL["a packed format"] | {"arch": "sm_90a"}))
+    assert "opcode" in {found.id for found in verdict.failing}
+
+
+def test_im2col_is_unproved_and_says_why():
+    opcode = "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+    document = call(opcode, tensor={"shape": [4, 8, 64]}, image=linear(8, 8, 64), box=[1, 8, 64], coords=[0, 0, 0], im2col_offsets=[0])
+    verdict = check(read_call(document))
+    assert verdict.status == "unproved"
+    assert "not modelled" in (next(c.reason for c in verdict.clauses if c.id == "image") or "")
+
+
+def mutant(rng: random.Random) -> Document:
+    """A legal or illegal copy with up to three random changes."""
+    document = copy.deepcopy(rng.choice([*LEGAL.values(), *(d for _, d in ILLEGAL.values())]))
+    parameters = document["parameters"]
+    for _ in range(rng.randint(1, 3)):
+        change = rng.randrange(8)
+        operand = rng.choice(document["operands"])
+        if change == 0:
+            parameters["coords"] = [rng.choice([0, -8, 4, 8, 24]) for _ in parameters["coords"]]
+        elif change == 1:
+            parameters["swizzle"] = rng.randrange(4)
+        elif change == 2:
+            operand["align"] = rng.choice([8, 16, 64, 128, 512, 1024])
+        elif change == 3:
+            parameters["box"] = [max(1, extent + rng.choice([0, 0, -1, 8])) for extent in parameters["box"]]
+        elif change == 4:
+            parameters["element_strides"] = [rng.choice([1, 1, 2, 3]) for _ in parameters["box"]]
+        elif change == 5:
+            operand["base"] = {"mod": 1024, "is": rng.choice([0, 128, 256, 64])}
+        elif change == 6:
+            parameters["coord_steps"] = [[rng.choice([0, 8, 4]), rng.choice([0, 8, 4])] for _ in range(rng.randrange(3))]
+        else:
+            parameters["interleave"] = rng.randrange(3)
+    return document
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_random_boxes_agree_with_brute_force(seed):
+    parsed = read_call(mutant(random.Random(f"tma-{seed}")))
+    assert disagreements(parsed, check(parsed), 60_000) in ([], None)
