@@ -113,9 +113,19 @@ def exchanged(rank: str) -> Call:
     """Half of one allocation to the other half in another CTA, by one elected thread of each CTA of a cluster of four."""
     whole = TileLayout(S[(2, 256) : (256, 1)])
     shared = Tensor("X", (2, 256), "float32", space="shared", align=16, layout=whole, tensor="X")
-    parameters = {"chunk_bytes": 1024, "mbar": "shared", "remote_cta_id": rank, "expected_bytes": 1024}
-    launch = Launch((128,), (4,))
-    return apply(REMOTE, shared[1, :], shared[0, :], scope="thread", launch=launch, guard="elected and warpid == 0", **parameters)
+    launch, one = Launch((128,), (4,)), "elected and warpid == 0"
+    return apply(
+        REMOTE,
+        shared[1, :],
+        shared[0, :],
+        scope="thread",
+        launch=launch,
+        guard=one,
+        chunk_bytes=1024,
+        mbar="shared",
+        remote_cta_id=rank,
+        expected_bytes=1024,
+    )
 
 
 @claim

@@ -74,10 +74,13 @@ MARKED = {
     "dst.aligned": "Address walk",
     "src.index.range": "The value against",
     "dst.bounds": "The slice on its axis",
+    "src.bounds": "The slice on its axis",
+    "src.contiguous": "Byte by byte along the row",
+    "dst.contiguous": "Byte by byte along the row",
 }
 
 
-WITHOUT = {"A10", "B06", "B13"}
+WITHOUT = {"A10", "B06", "B13", "G01"}
 """Refuted by what has no place: a shape, a type."""
 
 

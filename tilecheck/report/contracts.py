@@ -96,7 +96,7 @@ def as_text(table: list[Row], *, terminal: bool) -> str:
 
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     for name in ("mnemonic", "family", "arch", "specified", "assembled", "reconstructed"):
-        grid.add_column(name, overflow="fold")
+        grid.add_column(name, overflow="fold", no_wrap=name == "mnemonic")
     for row in table:
         cells = (row.mnemonic, row.family, row.arch, row.source, _shown(row.assembled), _shown(row.reconstructed))
         grid.add_row(*(Text(cell) for cell in cells))
