@@ -301,8 +301,7 @@ def apply(
         raise InputError(f"index_dtype is {index_dtype!r}, expected one of {', '.join(INDEX_DTYPES)}")
     views = tuple(o if isinstance(o, View | Scalar) else View(o) for o in operands)
     values = {name: _freeze(value) for name, value in parameters.items()}
-    if isinstance(values.get("pred"), str):
-        values["pred"] = parse(str(values["pred"]), truth=True)
+    values = {name: _read(name, value) for name, value in values.items()}
     if isinstance(parameters.get("pred"), bool):
         raise InputError(f"pred: {BOOLS}")
     condition = True if guard is None else as_term(guard, truth=True)
@@ -354,6 +353,15 @@ def _names(value: object) -> frozenset[str]:
     if isinstance(value, tuple):
         return frozenset[str]().union(*(_names(item) for item in cast("tuple[object, ...]", value)))
     return terms.variables(value) if isinstance(value, Expr) else frozenset()
+
+
+def _read(name: str, value: Value) -> Value:
+    """A parameter with its text read, as a document's is: an expression, a condition, or (a few) a word."""
+    from tilecheck.document import CONDITIONS, WORDS
+
+    if isinstance(value, tuple):
+        return tuple(_read(name, item) for item in value)
+    return parse(value, truth=name in CONDITIONS) if isinstance(value, str) and name not in WORDS else value
 
 
 def _freeze(value: object) -> Value:

@@ -89,6 +89,12 @@ class Operand:
         """The atom coordinates that a lane answers for."""
         return self.atoms if self.holder_term is None else self.atoms_by_lane.get(lane, ())
 
+    def answers(self, lane: int, atom: Coordinate) -> bool:
+        """Whether a lane answers for an atom coordinate."""
+        if self.holder_term is None:
+            return all(0 <= c < extent for c, extent in zip(atom, self.atom_extents, strict=True))
+        return tuple(atom) in self.atoms_by_lane.get(lane, ())
+
     def row_start(self, atom: Coordinate) -> Coordinate:
         """The first element of the row of this one."""
         return (*atom[: len(atom) - self.row_axes], *(0,) * self.row_axes)

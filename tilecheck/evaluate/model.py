@@ -236,7 +236,7 @@ class Model:
             return None
         if tuple(point.group) != scene.group(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
             return None
-        if short in {"owner", "distinct", "contiguous", "aligned"} and tuple(point.atom) not in operand.atoms_of(thread.lane):
+        if short in {"owner", "distinct", "contiguous", "aligned"} and not operand.answers(thread.lane, point.atom):
             return None
         residue = self._residue(operand, point) if short == "aligned" else 0
         if residue is None:
