@@ -1,10 +1,17 @@
-"""Where the chunks of the image of a box lie: the widest swizzle that every architecture of the instruction has, drawn."""
+"""Copies of boxes in reports: where the chunks of an image lie, drawn, and what would make a clause about a box hold."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tilecheck.spec import BoxCopy, Pattern
+from tilecheck.boxes import Box, box_of
+from tilecheck.spec import BoxCopy, Contract, Pattern
+
+if TYPE_CHECKING:
+    from tilecheck.call import Call
+    from tilecheck.prove.verdict import ClauseResult
 
 CHUNK = 16
 LINE = 128
@@ -35,3 +42,59 @@ def image(pattern: Pattern) -> str:
             cells.append(f"{row}.{chunk // CHUNK}".rjust(4))
         lines.append(f"line {line} (+{line * LINE:>4})".ljust(len("byte in line")) + " " + " ".join(cells))
     return "\n".join(lines)
+
+
+# --- advice -----------------------------------------------------------------------------------------------------------
+
+_STRIDE = re.compile(r"stride of axis \d+ .* is a multiple of (\d+) bytes")
+_BYTES = re.compile(r"^(\d+) bytes$")
+
+
+def box_advice(name: str, clause: ClauseResult, call: Call, contract: Contract) -> str | None:
+    """One sentence, None where the contract moves no box or nothing can be said; name: the clause without its operand."""
+    box = box_of(call, contract)
+    if box is None:
+        return None
+    unit = box.copy.limits.multiple_bytes
+    if name == "box":
+        span = box.pattern.span_bytes if box.pattern is not None else 0
+        rows = (
+            f"of at most {span} bytes, or take swizzle 0, whose rows may be any multiple of {unit} bytes"
+            if span
+            else f"of a multiple of {unit} bytes"
+        )
+        return f"Split the box: extents from 1 to {box.copy.limits.box}, rows {rows}."
+    if name == "descriptor":
+        return _descriptor(clause)
+    if name == "coords":
+        packed = f"{box.packing.row} elements" if box.packing is not None else f"{8 * unit // box.bits} elements ({unit} bytes)"
+        low = ", and every coordinate at least 0" if box.copy.store else ""
+        return f"Give one coordinate for each dimension and one step for each group and repeat axis, the innermost a multiple of {packed}{low}."
+    if name == "base.period" and box.pattern is not None:
+        return f"Say align={box.pattern.period_bytes} on the image, or where its base lies in the period (base)."
+    return _layout(box) if name == "image" else None
+
+
+def _descriptor(clause: ClauseResult) -> str | None:
+    """A pitch that is no multiple."""
+    example = clause.counterexample
+    wanted = None if example is None else _STRIDE.search(example.expected)
+    found = None if example is None else _BYTES.match(example.actual)
+    if wanted is None or found is None:
+        return None
+    multiple, have = int(wanted[1]), int(found[1])
+    return f"Pad the pitch of that axis to a multiple of {multiple} bytes: {-(-have // multiple) * multiple} instead of {have} bytes."
+
+
+def _layout(box: Box) -> str | None:
+    """The layout of one image that the instruction fills."""
+    pattern, image = box.pattern, box.image
+    if pattern is None or image is None or len(pattern.xors) > 1 or box.packing is not None:
+        return None
+    strides = [*(pitch // box.bits for pitch in box.pitches), 1]
+    shape = f"S[({','.join(map(str, image))}):({','.join(map(str, strides))})]"
+    if not pattern.xors:
+        return f"Lay each image out as {shape}."
+    shift, mask = pattern.xors[0]
+    keeps, length = ((mask & -mask) * 8 // box.bits).bit_length() - 1, mask.bit_count()
+    return f"Lay each image out as Swizzle({keeps},{length},{shift}) o {shape}, on a base at a multiple of {pattern.period_bytes} bytes."

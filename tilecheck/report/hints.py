@@ -56,9 +56,10 @@ def hint(clause: ClauseResult, call: Call, contract: Contract | None, failing: f
 
 
 def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call, contract: Contract) -> str | None:
+    from tilecheck.report.box import box_advice
     from tilecheck.report.parameters import parameter_advice
 
-    advice = parameter_advice(clause, call, contract)
+    advice = box_advice(name, clause, call, contract) or parameter_advice(clause, call, contract)
     if advice is not None:
         return advice
     if name == "operands":

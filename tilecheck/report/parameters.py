@@ -41,6 +41,8 @@ def parameter_advice(clause: ClauseResult, call: Call, contract: Contract) -> st
         return f"Bound it, min(max({written}, 0), {most}) for instance, or declare or assume what bounds its symbols."
     if parameter.kind == "barrier":
         return f'Put the barrier in shared memory: {name}="shared".'
+    if parameter.kind != "bytes":
+        return None
     found = None if clause.counterexample is None else _BYTES.match(clause.counterexample.actual)
     return None if found is None else f"Expect what arrives there, {found[1]} bytes, or let fewer or other threads issue the copy."
 
