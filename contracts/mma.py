@@ -8,6 +8,7 @@ neighbours along K as it holds; C and D of shape (row, column), or (row, word) w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilecheck.spec import (
     AtomAxis,
@@ -75,26 +76,79 @@ SHAPES = {
     "e2m3": ("m16n8k32",),
     "e2m1": ("m16n8k32",),
 }
+SPARSE_SHAPES = {
+    **dict.fromkeys(HALVES, ("m16n8k16", "m16n8k32")),
+    "tf32": ("m16n8k8", "m16n8k16"),
+    **dict.fromkeys(INTEGERS[0], ("m16n8k32", "m16n8k64")),
+    **dict.fromkeys(INTEGERS[1], ("m16n8k64", "m16n8k128")),
+    **dict.fromkeys((*BYTES, *TINY), ("m16n8k64",)),
+    "f64": (),
+    "b1": (),
+}
+"""The shapes of products whose A has two (for .tf32 one) of every four (two) neighbours, the others being zero."""
+PACKED_KINDS = ("kind::mxf4", "kind::mxf4nvf4")
+"""Kinds that hold two 4-bit floats in a byte."""
+KINDS = ("kind::f8f6f4", "kind::mxf8f6f4", *PACKED_KINDS)
+SCALED = is_("kind", *KINDS[1:])
 QUARTERS = both(is_("shape", "m8n8k4"), is_("a", "f16"))
 """The form that multiplies four pairs of 8 x 4 and 4 x 8 matrices, the only one with a choice of layouts."""
-KIND = is_("kind", "kind::f8f6f4")
+DENSE, SPARSE = is_("sparse", ""), written("sparse")
+PACKED_PAIRS = is_("kind", *PACKED_KINDS)
+
+
+def _shapes() -> tuple[str, ...]:
+    every = (shape for shapes in (*SHAPES.values(), *SPARSE_SHAPES.values()) for shape in shapes)
+    return tuple(dict.fromkeys(every))
+
+
+def _shape_rules() -> tuple[Exclusion, ...]:
+    found = [
+        Exclusion(
+            both(is_("a", a), when, other_than(PACKED_PAIRS), other_than(is_("shape", *shapes))),
+            "shape",
+            f"{a}{text} has {_listed(shapes)}",
+        )
+        for table, when, text in ((SHAPES, DENSE, ""), (SPARSE_SHAPES, SPARSE, ", sparse,"))
+        for a, shapes in table.items()
+    ]
+    found += [
+        Exclusion(
+            both(is_("kind", *kinds), when, other_than(is_("shape", shape))), "shape", f".{' and .'.join(kinds)} have the shape {shape}"
+        )
+        for kinds, when, shape in (
+            (KINDS[:2], DENSE, "m16n8k32"),
+            (KINDS[:2], SPARSE, "m16n8k64"),
+            (PACKED_KINDS, DENSE, "m16n8k64"),
+            (PACKED_KINDS, SPARSE, "m16n8k128"),
+        )
+    ]
+    return tuple(found)
+
+
+def _listed(shapes: tuple[str, ...]) -> str:
+    return f"the shapes {', '.join(shapes)}" if shapes else "no shape"
+
 
 # fmt: off
 MMA = Grammar(
     "mma",
     (
+        Slot("sparse", ("sp", "sp::ordered_metadata")),
         Slot("sync", ("sync",), required=True),
         Slot("aligned", ("aligned",), required=True),
-        Slot("shape", tuple(dict.fromkeys(shape for shapes in SHAPES.values() for shape in shapes)), required=True),
+        Slot("shape", _shapes(), required=True),
         Slot("alayout", ("row", "col"), required=True),
         Slot("blayout", ("row", "col"), required=True),
-        Slot("kind", ("kind::f8f6f4",)),
+        Slot("kind", KINDS),
+        Slot("scaling", ("block_scale",)),
+        Slot("vector", ("scale_vec::1X", "scale_vec::2X", "scale_vec::4X")),
         Slot("satfinite", ("satfinite",)),
         Slot("rounding", ("rn", "rz", "rm", "rp")),
         Slot("d", tuple(ACCUMULATORS), required=True),
         Slot("a", tuple(SHAPES), required=True),
         Slot("b", tuple(SHAPES), required=True),
         Slot("c", tuple(ACCUMULATORS), required=True),
+        Slot("scale", ("ue8m0", "ue4m3")),
         Slot("op", ("xor", "and")),
         Slot("popc", ("popc",)),
     ),
@@ -103,14 +157,25 @@ MMA = Grammar(
           for a in (*HALVES, "tf32", "f64", "b1")),
         *(Exclusion(both(is_("a", *group), other_than(is_("b", *group))), "b", f"with A of {' or '.join('.' + a for a in group)} B is one of them")
           for group in (*INTEGERS, (*BYTES, *TINY))),
-        *(Exclusion(both(is_("a", a), other_than(is_("shape", *shapes))), "shape", f"{a} has the shapes {', '.join(shapes)}")
-          for a, shapes in SHAPES.items()),
-        Exclusion(both(is_("b", *TINY), other_than(is_("shape", "m16n8k32"))), "shape", "6-bit and 4-bit floats have the shape m16n8k32"),
-        Exclusion(both(is_("alayout", "col"), other_than(QUARTERS)), "alayout", "A is .row"),
-        Exclusion(both(is_("blayout", "row"), other_than(QUARTERS)), "blayout", "B is .col"),
-        Exclusion(both(either(is_("a", *TINY), is_("b", *TINY)), is_("kind", "")), "kind", "6-bit and 4-bit floats need .kind::f8f6f4"),
-        Exclusion(both(KIND, other_than(is_("a", *BYTES, *TINY))), "kind", "is a kind of 8-, 6- and 4-bit floats"),
-        Exclusion(both(KIND, other_than(is_("shape", "m16n8k32"))), "shape", ".kind::f8f6f4 has the shape m16n8k32"),
+        *_shape_rules(),
+        *(Exclusion(both(is_(slot, layout), other_than(is_(*what))), slot, f"{slot[0].upper()} is .{usual}")
+          for slot, layout, usual in (("alayout", "col", "row"), ("blayout", "row", "col")) for what in (("shape", "m8n8k4"), ("a", "f16"))),
+        Exclusion(both(either(is_("a", *TINY), is_("b", *TINY)), is_("kind", "")), "kind", "6-bit and 4-bit floats need a .kind"),
+        Exclusion(both(written("kind"), other_than(is_("a", *BYTES, *TINY))), "kind", "is a kind of 8-, 6- and 4-bit floats"),
+        Exclusion(both(written("kind"), is_("sparse", "sp")), "sparse", "the kinds need .sp::ordered_metadata"),
+        *(Exclusion(both(PACKED_PAIRS, other_than(is_(side, "e2m1"))), side, ".kind::mxf4 and .kind::mxf4nvf4 are kinds of .e2m1") for side in "ab"),
+        Exclusion(both(SCALED, is_("scaling", "")), "scaling", "the mx kinds need .block_scale"),
+        Exclusion(both(written("scaling"), other_than(SCALED)), "scaling", "belongs to the mx kinds"),
+        Exclusion(both(written("vector"), other_than(SCALED)), "vector", "belongs to .block_scale"),
+        Exclusion(both(is_("kind", "kind::mxf8f6f4"), is_("vector", "scale_vec::2X", "scale_vec::4X")), "vector", ".kind::mxf8f6f4 has .scale_vec::1X"),
+        Exclusion(both(is_("kind", "kind::mxf4"), is_("vector", "scale_vec::1X", "scale_vec::4X")), "vector", ".kind::mxf4 has .scale_vec::2X"),
+        Exclusion(both(is_("kind", "kind::mxf4nvf4"), is_("vector", "", "scale_vec::1X")), "vector",
+                  ".kind::mxf4nvf4 needs .scale_vec::2X or .scale_vec::4X"),
+        Exclusion(both(SCALED, is_("scale", "")), "scale", "the type of the scales is missing"),
+        Exclusion(both(is_("scale", "ue4m3"), other_than(is_("vector", "scale_vec::4X"))), "scale", "scales of .ue4m3 are those of .scale_vec::4X"),
+        Exclusion(both(written("scale"), other_than(SCALED)), "scale", "belongs to .block_scale"),
+        Exclusion(both(SCALED, other_than(is_("d", "f32"))), "d", "the mx kinds give .f32"),
+        Exclusion(both(SPARSE, is_("a", *BYTES), is_("kind", ""), is_("d", "f16")), "d", "sparse products of 8-bit floats give .f32"),
         Exclusion(both(is_("a", "f16", *BYTES, *TINY), other_than(is_("d", "f16", "f32"))), "d", "floats of at most 16 bits give .f16 or .f32"),
         Exclusion(both(is_("a", "bf16", "tf32"), other_than(is_("d", "f32"))), "d", ".bf16 and .tf32 give .f32"),
         Exclusion(both(is_("a", "f64"), other_than(is_("d", "f64"))), "d", ".f64 gives .f64"),
@@ -119,6 +184,8 @@ MMA = Grammar(
         Exclusion(both(is_("d", "f32"), other_than(is_("c", "f32")), other_than(both(QUARTERS, is_("c", "f16")))), "c", "C is .f32 as D is"),
         Exclusion(both(is_("d", "f64"), other_than(is_("c", "f64"))), "c", "C is .f64 as D is"),
         Exclusion(both(is_("d", "s32"), other_than(is_("c", "s32"))), "c", "C is .s32 as D is"),
+        Exclusion(both(written("satfinite"), other_than(is_("d", "s32"))), "satfinite", "belongs to integers of 8 or 4 bits"),
+        Exclusion(both(written("rounding"), other_than(is_("d", "f64"))), "rounding", "belongs to .f64"),
         Exclusion(both(written("satfinite"), other_than(is_("a", *INTEGERS[0], *INTEGERS[1]))), "satfinite", "belongs to integers of 8 or 4 bits"),
         Exclusion(both(written("rounding"), other_than(is_("a", "f64"))), "rounding", "belongs to .f64"),
         Exclusion(both(is_("a", "b1"), is_("op", "")), "op", "single bits need .xor or .and"),
@@ -128,13 +195,14 @@ MMA = Grammar(
     ),
     floors=(
         Floor(both(), "sm_75"),
+        Floor(SPARSE, "sm_80"),
         Floor(is_("shape", "m16n8k16", "m16n8k4", "m16n8k32", "m16n8k64", "m16n8k128", "m16n8k256"), "sm_80"),
         Floor(either(is_("a", "bf16", "tf32", "f64"), is_("op", "and")), "sm_80"),
         Floor(is_("a", *BYTES), "sm_89"),
         Floor(both(is_("a", "f64"), other_than(is_("shape", "m8n8k4"))), "sm_90"),
-        Floor(KIND, "sm_120f"),
+        Floor(written("kind"), "sm_120f"),
     ),
-    source="PTX ISA 9.7.14.5.14",
+    source="PTX ISA 9.7.14.5.14, 9.7.14.6",
 )
 # fmt: on
 
@@ -240,20 +308,86 @@ def quarter_accumulator(name: str, type_: str, write: bool) -> tuple[Register, E
 def _typed(side: tuple[Register, Entries], type_: str) -> tuple[Register, Entries]:
     """The entries with their type; a number of less than eight bits in a byte of its own is four bits from bit 2 on, or six from bit 0 on."""
     register, entries = side
+    if entries.parts and entries.parts[0].extent > 4:
+        return register, replace(entries, type=type_)
     narrow = {"e2m1": (4, 2), "e3m2": (6, 0), "e2m3": (6, 0)}.get(type_, (0, 0))
-    return register, Entries(entries.operand, type_, entries.at, entries.parts, *narrow)
+    return register, replace(entries, type=type_, bits=narrow[0], low=narrow[1])
 
 
-def mma(q: Mapping[str, str]) -> Contract:
-    """D = A * B + C; over K repeats the first step adds C and the later ones D."""
+def _one_step(register: Register) -> Register:
+    """The operand of a form whose D has another type than C: no step can add the D of a step before it, so there is no loop over K."""
+    assert register.over is not None
+    return replace(register, over=tuple(name for name in register.over if name != "k"), then=None)
+
+
+def _every_lane(name: str, over: tuple[str, ...]) -> Register:
+    """A word that the instruction names in every lane, whichever lanes it takes: metadata, scales."""
+    return Register(
+        name, bits=32, register=0 * var("lane"), write=False, lane=var("lane"), dtypes=PACKED, atom=(AtomAxis("lane", 32),), over=over
+    )
+
+
+def _selector(name: str, choices: tuple[int, ...], bits: int = 32) -> Parameter:
+    return Parameter(name, "selector", required=True, operand=True, bits=bits, choices=choices)
+
+
+def _metadata(q: Mapping[str, str], depth: int) -> Parameter:
+    """The selector: which of the lanes of a group of four (which pair of them) give the metadata."""
+    bits = BITS[q["a"]] if q["kind"] not in PACKED_KINDS else 4
+    lanes = {(16, 16): 4, (32, 8): 4, (16, 32): 2, (32, 16): 2, (8, 32): 2, (4, 64): 2}.get((bits, depth), 1)
+    return _selector("f", tuple(range(lanes)))
+
+
+def _scales(q: Mapping[str, str]) -> tuple[Parameter, ...]:
+    """Which byte of the word of a scale is the first used, and which lanes (pairs of lanes) of four give it."""
+    size = int(q["vector"][11:-1]) if q["vector"] else 2 if q["kind"] == "kind::mxf4" else 1
+    first = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,)}[size]
+    sides = (("a", (0, 1)), ("b", (0, 1, 2, 3)))
+    return tuple(
+        one for side, lanes in sides for one in (_selector(f"byte_id_{side}", first, 16), _selector(f"thread_id_{side}", lanes, 16))
+    )
+
+
+def _operands(q: Mapping[str, str]) -> tuple[tuple[Register, Entries], ...]:
+    """D, A, B and C."""
     m, n, k = shape_of(q["shape"])
     if q["shape"] == "m8n8k4" and q["a"] == "f16":
         a, b = quarter_factor("a", "m", q), quarter_factor("b", "n", q)
         d, c = quarter_accumulator("d", q["d"], write=True), quarter_accumulator("c", q["c"], write=False)
     else:
-        a, b = factor("a", "row", m, k, BITS[q["a"]]), factor("b", "column", n, k, BITS[q["b"]])
+        bits = {side: 4 if q["kind"] in PACKED_KINDS else BITS[q[side]] for side in "ab"}
+        kept = k // 2 if q["sparse"] else k
+        a, b = factor("a", "row", m, kept, bits["a"]), factor("b", "column", n, k, bits["b"])
         d, c = accumulator("d", m, q["d"], write=True), accumulator("c", m, q["c"], write=False)
-    a, b = _typed(a, q["a"]), _typed(b, q["b"])
+    return d, _typed(a, q["a"]), _typed(b, q["b"]), c
+
+
+def _version(q: Mapping[str, str]) -> str:
+    """The PTX version that has the form, where it is above the oldest that we write."""
+    if q["scale"] == "ue8m0" and q["vector"] == "scale_vec::4X":
+        return "9.1"
+    late = q["kind"] or (q["a"] in BYTES and (q["shape"] == "m16n8k16" or q["d"] == "f16"))
+    return "8.7" if late else "8.5" if q["sparse"] == "sp::ordered_metadata" else ""
+
+
+def mma(q: Mapping[str, str]) -> Contract:
+    """D = A * B + C; over K repeats the first step adds C and the later ones D."""
+    d, a, b, c = _operands(q)
+    operands, loops = (d[0], a[0], b[0], c[0]), ("m", "n", "k")
+    if q["d"] != q["c"]:
+        operands, loops = tuple(_one_step(register) for register in operands), ("m", "n")
+    issue, parameters = (
+        "{opcode} {{{d}}}, {{{a}}}, {{{b}}}, {{{c}}}",
+        (Parameter("pred", "predicate"), Parameter("preserve_dst", "flag", needs="pred")),
+    )
+    if q["sparse"]:
+        operands, parameters = (*operands, _every_lane("e", ("m", "k"))), (*parameters, _metadata(q, shape_of(q["shape"])[2]))
+        issue += ", {e}, {f}"
+    if q["scaling"]:
+        operands = (*operands, _every_lane("scale_a", ("m", "k")), _every_lane("scale_b", ("n", "k")))
+        parameters = (*parameters, *_scales(q))
+        issue += ", {scale_a}, {{{byte_id_a}, {thread_id_a}}}, {scale_b}, {{{byte_id_b}, {thread_id_b}}}"
+    plain = not q["sparse"] and not q["scaling"]
     return Contract(
         opcode=MMA.spell(q),
         mnemonic="mma",
@@ -261,13 +395,15 @@ def mma(q: Mapping[str, str]) -> Contract:
         source=MMA.source,
         collective="warp",
         atom=(),
-        operands=(d[0], a[0], b[0], c[0]),
-        parameters=(Parameter("pred", "predicate"), Parameter("preserve_dst", "flag", needs="pred")),
+        operands=operands,
+        parameters=parameters,
         move=Move("", "", source=()),
-        issue="{opcode} {{{d}}}, {{{a}}}, {{{b}}}, {{{c}}};",
+        issue=f"{issue};",
         qualifiers=q,
-        loops=("m", "n", "k"),
-        product=Product(d[1], a[1], b[1], c[1], q["op"] or "mul"),
+        also=MMA.arch_also(q),
+        isa=_version(q),
+        loops=loops,
+        product=Product(d[1], a[1], b[1], c[1], q["op"] or "mul") if plain else None,
     )
 
 

@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from tilecheck.report.box import box_images
-from tilecheck.report.explain import issue_text
-from tilecheck.spec import Contract, Entry, Family, Memory, Register, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.report.explain import computed_text, fragments, issue_text
+from tilecheck.spec import Contract, Entry, Family, Memory, Operand, Register, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.spec.contract import parameter_text
 from tilecheck.spec.grammar import holds
 from tilecheck.symbolic.terms import Term, evaluate
@@ -34,6 +34,16 @@ EXAMPLES = {
         "stmatrix.sync.aligned.m8n8.x4.shared.b16",
         "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
         "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",
+    ),
+    "mma": (
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16",
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
     ),
     "cp.async": ("cp.async.ca.shared.global", "cp.async.cg.shared.global.L2::cache_hint"),
     "cp.async.bulk": (
@@ -107,7 +117,8 @@ def spellings(entry: Entry) -> list[Contract]:
 def signature(contract: Contract) -> tuple[object, ...]:
     """What a form asks of its operands, the opcode and the space aside."""
     widths = tuple((operand.bits, operand.align_bytes if isinstance(operand, Memory) else 0) for operand in contract.operands)
-    return contract.suffix, widths, contract.move
+    suffixes = tuple(contract.shape_text(operand) for operand in contract.operands) if contract.own_atoms else contract.suffix
+    return suffixes, widths, contract.move, contract.loops
 
 
 def legal(entry: Entry, qualifiers: Mapping[str, str]) -> bool:
@@ -145,7 +156,7 @@ def forms_table(entry: Entry) -> str:
     """One row for every combination of atom, width and alignment: a spelling, the alignment, the containers, the floor."""
     rows: dict[tuple[object, ...], list[Contract]] = {}
     for contract in forms(entry):
-        rows.setdefault((contract.suffix, signature(contract)[1], contract.also), []).append(contract)
+        rows.setdefault((signature(contract)[0], signature(contract)[1], contract.also), []).append(contract)
     lines: list[Sequence[object]] = []
     for group in rows.values():
         first = group[0]
@@ -154,7 +165,7 @@ def forms_table(entry: Entry) -> str:
         floor = ", ".join((min((one.arch for one in group), key=arch_rank), *first.also))
         others = list(dict.fromkeys(q for one in group[1:] for q in one.qualifiers.values() if q and q not in first.qualifiers.values()))
         also = codes((f".{one}" for one in others), ", ") or "-"
-        lines.append((code(first.opcode), also, first.atom_text, width(first.operands[0].bits), align, floor))
+        lines.append((code(first.opcode), also, atom_text(first), width(first.operands[0].bits), align, floor))
     return table(("spelling", "same with", "atom", "element", "rows start at multiples of", "floor"), lines)
 
 
@@ -163,9 +174,16 @@ def width(bits: int) -> str:
     return f"{bits} bits" if bits else "any"
 
 
-def coordinates(contract: Contract) -> str:
+def atom_text(contract: Contract) -> str:
+    """The suffix of the views; where operands have their own, that of each."""
+    if not contract.own_atoms:
+        return contract.atom_text
+    return "; ".join(f"{operand.name}: {contract.shape_text(operand)}" for operand in contract.operands)
+
+
+def coordinates(contract: Contract, operand: Operand | None = None) -> str:
     """`matrix, row, word`."""
-    return ", ".join(axis.name for axis in contract.atom)
+    return ", ".join(axis.name for axis in (contract.atom if operand is None else contract.atom_of(operand)))
 
 
 def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
@@ -181,8 +199,13 @@ def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
         role = "written" if operand.write else "read"
         if isinstance(operand, Register):
             who = "the executing thread" if operand.lane is None else f"lane {code(operand.lane)}"
-            asks = f"element ({coordinates(contract)}) is register {code(operand.register)} of {who}"
+            asks = f"element ({coordinates(contract, operand)}) is register {code(operand.register)} of {who}"
             asks += "; distinct slots, no replicas" if operand.write else "; any replica may be read"
+            if operand.then is not None:
+                asks += (
+                    f"; read in the first step only of the loops that it lacks, {code(operand.then)} stands in its place in the later ones"
+                )
+            asks += f"; or a number of type {code(operand.number)}" if operand.number else ""
             yield code(operand.name), f"registers, {role}", types, asks
             continue
         asks = contract.rows_text(operand)
@@ -206,6 +229,8 @@ def lane_table(title: str, lane: Term, contract: Contract, axes: Sequence[str]) 
 
 def maps(contract: Contract) -> Iterator[str]:
     """The ownership and provider maps as small tables, and where each part of an element goes."""
+    if contract.own_atoms:
+        yield from (f"{title}:\n\n{block(grid)}" for title, grid in fragments(contract))
     if len(contract.atom) < 2:
         return
     for operand in contract.operands:
@@ -266,6 +291,9 @@ def part_number(contract: Contract, at: Mapping[str, int]) -> int:
 def move_text(contract: Contract) -> str:
     """`dst[matrix, row, word; half] <- src[...]`."""
     move, count = contract.move, len(contract.atom)
+    computed = computed_text(contract)
+    if computed is not None:
+        return computed
     if contract.box is not None:
         return contract.box.moves
     if not move.dst:
@@ -282,7 +310,9 @@ def shown(contract: Contract) -> str:
     lines = [
         f"### {code(contract.opcode)}\n",
         f"- executes: {WHO.get(contract.collective, contract.collective)}",
-        f"- atom: {contract.atom_text}, the last axes of every view",
+        f"- last axes of the views: {atom_text(contract)}"
+        if contract.own_atoms
+        else f"- atom: {contract.atom_text}, the last axes of every view",
         f"- from {' or '.join(contract.floors)}; {contract.source}; contract {code(contract_hash(contract))}\n",
         "The PTX statement, and what it moves:\n",
         block(f"{issue_text(contract)}\n{move_text(contract)}"),

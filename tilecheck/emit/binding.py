@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.call import INDEX_DTYPES, Call, Scalar
 from tilecheck.emit.arithmetic import exact_quotient, simplified
 from tilecheck.emit.errors import EmissionError
+from tilecheck.emit.numbers import encoded
 from tilecheck.fitting import fitted
 from tilecheck.layout.view import Trace, View, trace
 from tilecheck.scopes import Execution, execution, ground, group_terms
@@ -39,16 +40,33 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One instruction: for each register operand its slots in operand order, for each memory operand the byte offset of the lane's address."""
+    """One instruction: for each register operand its slots in operand order, for each memory operand the byte offset of the lane's address.
+
+    instead: for an operand in whose place another one stands in this step, the name of that one, whose slots are given.
+    """
 
     repeat: tuple[int, ...]
     slots: Mapping[str, tuple[int, ...]]
     bytes: Mapping[str, Term]
+    instead: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in the place of `count` registers of `bits` bits, each of which holds `pattern`."""
+
+    count: int
+    bits: int
+    pattern: int
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A call bound to its contract. `ranges`: the values of base variables and symbols, as far as they are known."""
+    """A call bound to its contract.
+
+    repeat: the extents of all repeat axes, the loops of the contract last. ranges: the values of base variables and symbols, as far as they are known.
+    numbers: the numbers that stand in the place of register operands, by the contract's names.
+    """
 
     call: Call
     contract: Contract
@@ -57,20 +75,38 @@ class Binding:
     repeat: tuple[int, ...]
     run: Execution
     ranges: Mapping[str, Interval]
+    numbers: Mapping[str, Number] = field(default_factory=dict[str, "Number"])
 
     def issues(self) -> Iterator[Issue]:
         """The instructions, in row-major order of the repeat axes."""
         if prod(self.repeat) > MOST_INSTRUCTIONS:
             raise EmissionError(f"{prod(self.repeat)} repeats are as many instructions, at most {MOST_INSTRUCTIONS} are written")
+        specs = [spec for spec in self.contract.operands if isinstance(spec, Register)]
+        bound = {operand.spec.name: operand for operand in self.operands}
+        known: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
         for repeat in product(*(range(extent) for extent in self.repeat)):
+            instead = {spec.name: str(spec.then) for spec in specs if spec.then is not None and self._later(spec, repeat)}
             slots: dict[str, tuple[int, ...]] = {}
-            offsets: dict[str, Term] = {}
-            for operand in self.operands:
-                if isinstance(operand.spec, Register):
-                    slots[operand.spec.name] = self._slots(operand, operand.spec, repeat)
-                else:
-                    offsets[operand.spec.name] = self._bytes(operand, operand.spec, repeat)
-            yield Issue(repeat, slots, offsets)
+            for spec in specs:
+                operand = bound.get(instead.get(spec.name, spec.name))
+                if operand is not None and isinstance(operand.spec, Register):
+                    own = self._own(operand.spec, repeat)
+                    if (operand.label, own) not in known:
+                        known[operand.label, own] = self._slots(operand, operand.spec, own)
+                    slots[spec.name] = known[operand.label, own]
+            offsets = {o.spec.name: self._bytes(o, o.spec, repeat) for o in self.operands if isinstance(o.spec, Memory)}
+            yield Issue(repeat, slots, offsets, instead)
+
+    def _own(self, spec: Register, repeat: tuple[int, ...]) -> tuple[int, ...]:
+        """The repeat coordinates of an operand in one instruction."""
+        loops, over = self.contract.loops, self.contract.loops_of(spec)
+        free = len(repeat) - len(loops)
+        return (*repeat[:free], *(step for name, step in zip(loops, repeat[free:], strict=True) if name in over))
+
+    def _later(self, spec: Register, repeat: tuple[int, ...]) -> bool:
+        """Whether an instruction is another step than the first of the loops that an operand is not over."""
+        loops, over = self.contract.loops, self.contract.loops_of(spec)
+        return any(step for name, step in zip(loops, repeat[len(repeat) - len(loops) :], strict=True) if name not in over)
 
     def ground(self, term: Term) -> Term:
         """The term over base variables and symbols."""
@@ -82,8 +118,9 @@ class Binding:
     def _slots(self, operand: Bound, spec: Register, repeat: tuple[int, ...]) -> tuple[int, ...]:
         """The slot behind each register of the instruction, in operand order; the same for every lane that holds a part of it."""
         found: dict[int, int] = {}
-        for atom in product(*(range(extent) for extent in self.contract.suffix)):
-            names = {axis.name: value for axis, value in zip(self.contract.atom, atom, strict=True)}
+        axes = self.contract.atom_of(spec)
+        for atom in product(*(range(axis.extent) for axis in axes)):
+            names = {axis.name: value for axis, value in zip(axes, atom, strict=True)}
             position = terms.evaluate(spec.register, names)
             lane = None if spec.lane is None else terms.evaluate(spec.lane, names)
             bit = self._constant(
@@ -184,33 +221,42 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
         ranges[one.name] = (low if one.min is None else one.min, high if one.max is None else one.max)
     known = {name: ends for name, ends in ranges.items() if not name.startswith("@")}
     operands: list[Bound] = []
+    numbers: dict[str, Number] = {}
     for spec, view in zip(contract.operands, call.operands, strict=True):
-        if not isinstance(view, View):
-            raise EmissionError(f"operand {view.name} is a scalar, expected a view")
-        same = sum(1 for other in call.operands[: len(operands)] if other_name(other) == view.tensor.name)
+        if isinstance(view, Scalar):
+            numbers[spec.name] = _number(contract, spec, view)
+            continue
+        same = sum(1 for other in operands if other.view.tensor.name == view.tensor.name)
         label = view.tensor.name if not same else f"{view.tensor.name}#{same + 1}"
         operands.append(Bound(spec, view, trace(view, known), label, view.tensor.tensor or label))
     group = group_terms(call, contract.collective)
-    return Binding(call, contract, tuple(operands), group, _repeat(operands, len(group), contract), run, ranges)
+    return Binding(call, contract, tuple(operands), group, _repeat(operands, len(group), contract), run, ranges, numbers)
 
 
-def other_name(operand: object) -> str:
-    """The name of an operand that comes before."""
-    return operand.tensor.name if isinstance(operand, View) else str(getattr(operand, "name", ""))
+def _number(contract: Contract, spec: Register | Memory, scalar: Scalar) -> Number:
+    """A number as the bits of the registers in whose place it stands; a register of several entries holds it in each."""
+    if not isinstance(spec, Register) or not spec.number or isinstance(scalar.value, Expr):
+        raise EmissionError(f"operand {scalar.name} is a scalar, expected a view")
+    axes = contract.atom_of(spec)
+    points = (dict(zip((axis.name for axis in axes), atom, strict=True)) for atom in product(*(range(axis.extent) for axis in axes)))
+    bits, pattern = encoded(spec.number, scalar.value)
+    whole = sum(pattern << at for at in range(0, spec.bits, bits))
+    return Number(len({terms.evaluate(spec.register, point) for point in points}), spec.bits, whole)
 
 
 def _repeat(operands: list[Bound], groups: int, contract: Contract) -> tuple[int, ...]:
-    """The repeat extents that all operands share: what stands between group and atom."""
-    atoms = len(contract.suffix)
-    found: tuple[int, ...] | None = None
+    """The repeat extents of the call: those without a name, which all operands share, then every loop."""
+    free: tuple[int, ...] | None = None
+    loops: dict[str, int] = {}
     for operand in operands:
-        shape = operand.trace.shape
-        if len(shape) < groups + atoms or any(isinstance(extent, Expr) for extent in shape):
+        shape, atoms, names = operand.trace.shape, len(contract.atom_of(operand.spec)), contract.loops_of(operand.spec)
+        if len(shape) < groups + len(names) + atoms or any(isinstance(extent, Expr) for extent in shape):
             raise EmissionError(
                 f"operand {operand.label} has the shape {shape}, expected {groups} group axes, repeats and an atom of {atoms}"
             )
         own = tuple(int(extent) for extent in shape[groups : len(shape) - atoms] if not isinstance(extent, Expr))
-        if found is not None and own != found:
-            raise EmissionError(f"operand {operand.label} repeats {own}, another operand {found}")
-        found = own
-    return found or ()
+        first, named = own[: len(own) - len(names)], dict(zip(names, own[len(own) - len(names) :], strict=True))
+        if (free is not None and first != free) or any(loops.get(name, extent) != extent for name, extent in named.items()):
+            raise EmissionError(f"operand {operand.label} repeats {own}, another operand otherwise")
+        free, loops = first, {**loops, **named}
+    return (*(free or ()), *(loops.get(name, 1) for name in contract.loops))

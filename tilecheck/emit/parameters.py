@@ -26,7 +26,7 @@ def values(binding: Binding) -> dict[str, Term]:
     for parameter in binding.contract.parameters:
         named = parameter.operand or parameter.kind == "rank"
         value = value_of(binding.call, parameter)
-        if not named or parameter.kind in {"chunk", "barrier"}:
+        if not named or parameter.kind in {"chunk", "selector", "barrier"}:
             continue
         if value is None and parameter.required:
             raise EmissionError(f"{binding.contract.opcode} needs the parameter {parameter.name}")
@@ -72,7 +72,7 @@ class Operands:
         return found
 
     def _text(self, parameter: Parameter) -> str | None:
-        if parameter.kind == "chunk":
+        if parameter.kind in {"chunk", "selector"}:
             return str(self.binding.call.parameter(parameter.name))
         if parameter.kind == "barrier":
             assert self.barrier is not None

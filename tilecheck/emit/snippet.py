@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tilecheck.call import Call, Launch
 from tilecheck.emit.arithmetic import Arithmetic, fits_64_bits, simplified
-from tilecheck.emit.binding import Binding, Bound, Issue
+from tilecheck.emit.binding import Binding, Bound, Issue, Number
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.names import Names, comment
 from tilecheck.emit.parameters import Operands, barrier_register, values
@@ -76,10 +76,15 @@ class Registers:
         self.slots: dict[str, int] = {}
         self.pointers: dict[str, str] = {}
         pointer_names, symbol_names = Names(), Names()
+        widths: dict[str, int] = {}
         for operand in binding.operands:
             if isinstance(operand.spec, Register):
+                if widths.setdefault(operand.tensor, operand.spec.bits) != operand.spec.bits:
+                    other = f"{widths[operand.tensor]} bits by another operand, of {operand.spec.bits} by {operand.label}"
+                    raise EmissionError(f"the registers of {operand.tensor} are taken as registers of {other}: PTX has one width for a register")
                 self.banks[operand.spec.name] = f"%{names.of(operand.tensor)}_"
-                used = max((slot for issue in issues for slot in issue.slots[operand.spec.name]), default=-1) + 1
+                own = [issue.slots[operand.spec.name] for issue in issues if operand.spec.name not in issue.instead]
+                used = max((slot for slots in own for slot in slots), default=-1) + 1
                 self.slots[operand.tensor] = max(used, declared_slots(operand), self.slots.get(operand.tensor, 0))
             else:
                 self.pointers[operand.tensor] = f"%tc_ptr_{pointer_names.of(operand.tensor)}"
@@ -170,10 +175,11 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     prefix = "" if pred is True else f"@{arithmetic.predicate(pred)} "
     others = Operands(binding, arithmetic, extras)
     operands = others.fields()
+    numbers = {name: _written_number(number, arithmetic) for name, number in binding.numbers.items()}
     places = [{name: others.address(name, term) for name, term in one.items()} for one in addresses]
     account = others.accounting(pred) if accounted else []
     instructions = tuple(
-        prefix + _instruction(binding.contract, registers, issue, {**operands, **place})
+        prefix + _instruction(binding.contract, registers, issue, {**operands, **numbers, **place})
         for issue, place in zip(issues, places, strict=True)
     )
     declarations, sets = _interface(binding, registers, names)
@@ -193,11 +199,19 @@ def checked_condition(binding: Binding, condition: Term, what: str) -> Term:
     return grounded
 
 
+def _written_number(number: Number, arithmetic: Arithmetic) -> str:
+    """A register that holds a number, as often as the instruction names it."""
+    register = arithmetic.fresh({16: "h", 32: "u", 64: "s"}[number.bits])
+    arithmetic.write(f"mov.b{number.bits} {register}, {number.pattern:#x};")
+    return ", ".join([register] * number.count)
+
+
 def _instruction(contract: Contract, registers: Registers, issue: Issue, others: Mapping[str, str]) -> str:
     """The contract's issue template, filled."""
     fields = {"opcode": contract.opcode, **others}
     for name, slots in issue.slots.items():
-        text = ", ".join(f"{registers.banks[name]}{slot}" for slot in slots)
+        bank = registers.banks[issue.instead.get(name, name)]
+        text = ", ".join(f"{bank}{slot}" for slot in slots)
         braced = "{{{" + name + "}}}" in contract.issue
         fields[name] = text if braced or len(slots) == 1 else "{" + text + "}"
     return contract.statement(fields)

@@ -124,6 +124,8 @@ class Case:
         self.arch = str(call.get("arch") or "")
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
         self.move: Mapping[str, Any] = contract["move"]
+        self.product: Mapping[str, Any] | None = contract.get("product")
+        self.numbers: dict[str, float] = {}
         self.single = bool(contract.get("single"))
         self.boxed = "box" in contract
         self.specs: dict[str, Mapping[str, Any]] = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
@@ -148,6 +150,9 @@ class Case:
             self.atom = (*self.atom[:-1], (self.atom[-1][0], count))
         chunk_bytes = self.parameters[self.chunk] if self.chunk is not None else 0
         self.loops: tuple[str, ...] = tuple(contract.get("loops", ()))
+        self.numbers = {
+            str(spec["name"]): form["value"] for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" not in form
+        }
         viewed = [spec for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" in form]
         self.operands = tuple(
             Operand(*four, self.atom, bits, chunk_bytes, self.loops) for four in zip(viewed, forms, labels, views, strict=False)

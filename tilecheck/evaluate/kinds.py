@@ -32,6 +32,8 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
     if kind in {"extents", "coordinates"}:
         return _list_of("code" if kind == "extents" else "integer", value)
     number = isinstance(value, int) and not isinstance(value, bool)
+    if kind == "selector":
+        return number and value in parameter["choices"]
     if kind in {"chunk", "code"}:
         return number
     if isinstance(value, str):

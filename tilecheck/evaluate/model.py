@@ -19,7 +19,8 @@ from tilecheck.evaluate.fields import specialised
 from tilecheck.evaluate.hazards import hazards
 from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.participation import participation
-from tilecheck.evaluate.predict import Image, Prediction, Values
+from tilecheck.evaluate.predict import Image, Prediction, UnpredictedError, Values
+from tilecheck.evaluate.products import Products
 from tilecheck.evaluate.views import Coordinate
 
 LIMIT = 2_000_000
@@ -253,7 +254,11 @@ class Model:
 
     def predict(self, values: Values, elected: int = 0) -> Image:
         """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
+        if self.case.product is not None:
+            return Products(self.case, self.case.product, values, elected).image()
         if not self.case.move["dst"]:
+            if any(operand.write for operand in self.case.operands):
+                raise UnpredictedError(f"what {self.case.opcode} computes is not predicted")
             return Image([], [])
         return Prediction(self.case, values, elected).image()
 

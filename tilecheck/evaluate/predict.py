@@ -61,7 +61,11 @@ class Place(NamedTuple):
     repeat: Coordinate
 
 
-class Prediction:
+class UnpredictedError(ValueError):
+    """A legal call whose image nothing here predicts."""
+
+
+class Replay:
     """One call with a value for every symbol: a number, or one value per lane, warp or CTA."""
 
     def __init__(self, case: Case, values: Values, elected: int) -> None:
@@ -71,16 +75,6 @@ class Prediction:
         self.values = {**values, ELECTED: elected}
         self.levels = {symbol.name: symbol.varies for symbol in case.facts.symbols}
         self.scenes: dict[tuple[int, ...], Scene] = {}
-        operands = {operand.name: operand for operand in case.operands}
-        self.move = case.move
-        self.source, self.target = operands[str(case.move["src"])], operands[str(case.move["dst"])]
-        self.parts: list[tuple[str, int]] = [(str(name), int(extent)) for name, extent in case.move["parts"]]
-        self.unit_bits = self.target.bits // prod(extent for _, extent in self.parts)
-        self.in_place = self.target.register and self.source.register and self.source.tensor == self.target.tensor
-        self.written: dict[tuple[Thread, int], Row] = {}
-        self.copies = not self.target.register and not self.source.register
-        if (self.in_place or not self.target.register) and self.unit_bits % 8 and not self.copies:
-            raise ValueError(f"memory and registers that are read again are written in whole bytes, not in units of {self.unit_bits} bits")
 
     def scene(self, thread: Thread) -> Scene:
         """The scene with the values that a thread has."""
@@ -131,6 +125,30 @@ class Prediction:
                 return fixed.layout.swizzled(m) * fixed.view.declared_bits + inside
         raise ValueError(f"{operand.name} {list(coordinate)} is not in lane {holder.lane}")
 
+    def executing(self) -> Iterator[Thread]:
+        """The threads that execute the instruction; of a warp that does so together lane 0."""
+        """The threads that execute the instruction (of a collective: lane 0 of each warp), in order."""
+        for thread in self.case.launch.threads:
+            if (thread.lane == 0 or not self.case.launch.collective) and self.active(thread):
+                yield thread
+
+
+class Prediction(Replay):
+    """What a call that copies bits leaves."""
+
+    def __init__(self, case: Case, values: Values, elected: int) -> None:
+        super().__init__(case, values, elected)
+        operands = {operand.name: operand for operand in case.operands}
+        self.move = case.move
+        self.source, self.target = operands[str(case.move["src"])], operands[str(case.move["dst"])]
+        self.parts: list[tuple[str, int]] = [(str(name), int(extent)) for name, extent in case.move["parts"]]
+        self.unit_bits = self.target.bits // prod(extent for _, extent in self.parts)
+        self.in_place = self.target.register and self.source.register and self.source.tensor == self.target.tensor
+        self.written: dict[tuple[Thread, int], Row] = {}
+        self.copies = not self.target.register and not self.source.register
+        if (self.in_place or not self.target.register) and self.unit_bits % 8 and not self.copies:
+            raise ValueError(f"memory and registers that are read again are written in whole bytes, not in units of {self.unit_bits} bits")
+
     def places(self, thread: Thread) -> Iterator[Place]:
         """The executions of the instruction by one thread (for collectives: one warp), in order."""
         group = self.group(thread)
@@ -177,12 +195,6 @@ class Prediction:
                     assert origin is not None
                     self._store(bytes_, target, origin)
         return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(_memory_rows(bytes_), key=_memory_order))
-
-    def executing(self) -> Iterator[Thread]:
-        """The threads that execute the instruction (of a collective: lane 0 of each warp), in order."""
-        for thread in self.case.launch.threads:
-            if (thread.lane == 0 or not self.case.launch.collective) and self.active(thread):
-                yield thread
 
     def _load(self, found: dict[tuple[str, Thread, int], list[Piece]], moved: Iterable[tuple[Unit, Unit | Zero | None]]) -> None:
         """One execution: every source is read before a destination is written, and holds what earlier executions wrote there."""

@@ -77,6 +77,9 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
             found.append(
                 Finding(f"the parameter {name} is {value}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], str(value))
             )
+        elif known[name].kind == "selector" and value not in known[name].choices:
+            choices = ", ".join(map(str, known[name].choices))
+            found.append(Finding(f"the parameter {name} is {value}, expected one of {choices}", f"one of {choices}", str(value)))
         elif known[name].unless in given:
             other = str(known[name].unless)
             found.append(Finding(f"{name} and {other} exclude each other", f"{name} or {other}", f"{name} and {other}"))
@@ -102,7 +105,7 @@ def _fits(value: Value, kind: str) -> bool:
         return isinstance(value, tuple) and all(_fits(one, "coordinates") for one in value)
     if kind in {"extents", "coordinates"}:
         return isinstance(value, tuple) and all(_fits(one, "code" if kind == "extents" else "integer") for one in value)
-    if kind in {"chunk", "code"}:
+    if kind in {"chunk", "code", "selector"}:
         return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, str):
         value = parse(value, truth=kind == "predicate")

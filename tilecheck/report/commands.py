@@ -173,13 +173,17 @@ def predict(request: Request) -> Result:
     if refused is not None:
         return Result(None, FAILED, refused.note)
     from tilecheck.evaluate import Model
+    from tilecheck.evaluate.predict import UnpredictedError
     from tilecheck.spec import BadSpelling, data, find_contract
 
     call = outcome.item.call
     contract = find_contract(call.opcode)
     assert contract is not None
     assert not isinstance(contract, BadSpelling)
-    image = Model(data(contract), call.to_json()).predict(_values(request, outcome), request.options.elected)
+    try:
+        image = Model(data(contract), call.to_json()).predict(_values(request, outcome), request.options.elected)
+    except UnpredictedError as gap:
+        return Result(None, FAILED, f"no image: {gap}")
     document: Mapping[str, object] = image.to_json()
     if request.options.format == "text":
         from tilecheck.report.image import as_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilecheck.report.box import box_images
 from tilecheck.report.console import plain, render
-from tilecheck.report.picture import lane_grid
+from tilecheck.report.picture import lane_grid, register_grid
 from tilecheck.spec import (
     BadSpelling,
     Contract,
@@ -23,7 +23,7 @@ from tilecheck.spec import (
     find_entry,
     mnemonic_of,
 )
-from tilecheck.spec.contract import Parameter, parameter_text
+from tilecheck.spec.contract import Entries, Parameter, Product, parameter_text
 from tilecheck.symbolic.terms import Term, variables
 
 if TYPE_CHECKING:
@@ -109,10 +109,19 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
         ("source", contract.source),
         ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.needs),
         ("executes", who.get(contract.collective, contract.collective)),
-        ("atom", f"{contract.atom_text}: the last axes of every view"),
+        *_suffixes(contract),
         ("issue", issue_text(contract)),
         *(() if contract.space_written else (("note", "legal to the ISA, refuted by space.explicit: no space is written"),)),
     ]
+
+
+def _suffixes(contract: Contract) -> list[tuple[str, str]]:
+    """The last axes of the views: of all, or of each operand."""
+    if not contract.own_atoms:
+        return [("atom", f"{contract.atom_text}: the last axes of every view")]
+    rows = [f"{operand.name}: {contract.shape_text(operand)}" for operand in contract.operands]
+    steps = f"; {', '.join(contract.loops)}: repeat axes, the last ones, in this order of issue" if contract.loops else ""
+    return [("last axes", f"{'; '.join(rows)}{steps}")]
 
 
 def issue_text(contract: Contract) -> str:
@@ -135,8 +144,9 @@ def register_count(contract: Contract, operand: Register) -> int:
 
     from tilecheck.symbolic.terms import evaluate
 
-    names = [axis.name for axis in contract.atom]
-    points = product(*(range(axis.extent) for axis in contract.atom))
+    axes = contract.atom_of(operand)
+    names = [axis.name for axis in axes]
+    points = product(*(range(axis.extent) for axis in axes))
     return 1 + max(evaluate(operand.register, dict(zip(names, point, strict=True))) for point in points)
 
 
@@ -155,11 +165,15 @@ def _kind(operand: Operand) -> str:
 
 
 def _demands(operand: Operand, contract: Contract) -> list[str]:
-    axes = _names(contract)
     if isinstance(operand, Register):
+        axes = ", ".join(axis.name for axis in contract.atom_of(operand))
         who = "the executing thread" if operand.lane is None else f"lane {operand.lane}"
-        text = f"element ({axes}) is register {operand.register} of {who}"
-        return [text, *(["every element of a thread in a slot of its own, no replicas"] if operand.write else [])]
+        texts = [f"element ({axes}) is register {operand.register} of {who}"]
+        texts += ["every element of a thread in a slot of its own, no replicas"] if operand.write else []
+        if operand.then is not None:
+            steps = ", ".join(name for name in contract.loops if name not in contract.loops_of(operand))
+            texts.append(f"read in the first step of {steps} only; {operand.then} stands in its place in the later ones")
+        return texts + ([f"or a number of type {operand.number}, the same for all elements"] if operand.number else [])
     texts = [contract.rows_text(operand)]
     if operand.cta is not None:
         texts.append(
@@ -187,6 +201,10 @@ def _maps(contract: Contract) -> list[RenderableType]:
     from rich.text import Text
 
     move = contract.move
+    computed = computed_text(contract)
+    if computed is not None:
+        drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in fragments(contract)]
+        return [_table([("computes", computed)]), *drawn]
     if contract.box is not None:
         drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in box_images(contract.box)]
         return [_table([("moves", contract.box.moves)]), *drawn]
@@ -206,6 +224,50 @@ def _maps(contract: Contract) -> list[RenderableType]:
     for title, drawn in tables(contract):
         parts.append(Padding(Text(f"{title}\n{drawn}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)))
     return parts
+
+
+def computed_text(contract: Contract) -> str | None:
+    """What an instruction computes, None where it copies bits."""
+    if contract.product is not None:
+        return product_text(contract.product)
+    if contract.move.dst or not any(operand.write for operand in contract.operands):
+        return None
+    written = ", ".join(operand.name for operand in contract.operands if operand.write)
+    return f"{written} from {', '.join(operand.name for operand in contract.operands if not operand.write)}; no image is predicted"
+
+
+def product_text(product: Product) -> str:
+    """`d[m, n] = c[m, n] + sum over k of a[m, k] * b[n, k]`, and what entry each part of an element is."""
+    signs = {"mul": "*", "xor": "xor", "and": "and"}
+    own = [name for name, _ in product.dst.at]
+    summed = list(dict.fromkeys(name for side in (product.left, product.right) for name, _ in side.at if name not in own))
+
+    def entry(side: Entries) -> str:
+        return f"{side.operand}[{', '.join(name for name, _ in side.at)}]"
+
+    count = "the ones of " if product.combine != "mul" else ""
+    terms = f"{count}{entry(product.left)} {signs[product.combine]} {entry(product.right)}"
+    where = "; ".join(
+        f"{side.operand}: {', '.join(f'{name} = {term}' for name, term in side.at)}"
+        for side in (product.dst, product.left, product.right, product.addend)
+    )
+    return f"{entry(product.dst)} = {entry(product.addend)} + the sum over {', '.join(summed)} of {terms}, where for {where}"
+
+
+def fragments(contract: Contract) -> list[tuple[str, str]]:
+    """(title, grid) of each operand of a product: lane and register of every element over the last two atom axes, the outer ones 0."""
+    found: list[tuple[str, str]] = []
+    for operand in contract.operands:
+        axes = contract.atom_of(operand)
+        if not isinstance(operand, Register) or operand.lane is None or len(axes) < 2:
+            continue
+        *outer, down, across = axes
+        fixed = dict.fromkeys((axis.name for axis in outer), 0)
+        names = ", ".join(axis.name for axis in axes) + ("" if not outer else f", {', '.join(axis.name for axis in outer)} 0")
+        found.append(
+            (f"{operand.name}[{names}]: T12:{operand.name}1 is register 1 of lane 12", register_grid(operand, down, across, fixed))
+        )
+    return found
 
 
 def tables(contract: Contract) -> list[tuple[str, str]]:

@@ -21,9 +21,31 @@ def as_text(image: Mapping[str, object]) -> str:
 def _register(row: Row) -> str:
     operand, cta, warp, lane, slot, source = row[:6]
     where = f"{operand} cta {cta} warp {warp} lane {lane} slot {slot}"
+    if source is None and len(row) > 7:
+        return "\n".join(f"{where}{text}" for text in _computed(cast("Mapping[str, Any]", row[7])))
     if source is None:
         return f"{where} = {row[6] if len(row) > 6 else 'undefined'}"
     return f"{where} = {_sources(cast('Sequence[Row]', source))}"
+
+
+def _computed(made: Mapping[str, Any]) -> list[str]:
+    """What each entry of a slot is computed from: `f32 = C ... + A ... * B ...`."""
+    signs = {"mul": "*", "xor": "xor", "and": "and"}
+    lines: list[str] = []
+    for entry in made["entries"]:
+        kind, start = entry["plus"]
+        terms = [str(start) if not isinstance(start, list) else _entry(cast("Row", start))]
+        terms += [f"{_entry(a)} {signs[made['by']]} {_entry(b)}" for a, b in entry["products"]]
+        lines.append(f" bits {entry['bit']}+{entry['bits']} = {kind} {' + '.join(terms)}")
+    return lines
+
+
+def _entry(source: Row) -> str:
+    """`A lane 3 slot 0 bits 16+16`, with the warp and CTA where they are not the first."""
+    name, where, bit, bits = source
+    cta, warp, lane, slot = cast("Row", where)
+    far = f" cta {cta} warp {warp}" if (cta, warp) != (0, 0) else ""
+    return f"{name}{far} lane {lane} slot {slot} bits {bit}+{bits}"
 
 
 def _sources(sources: Sequence[Row]) -> str:

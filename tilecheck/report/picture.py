@@ -31,7 +31,7 @@ def picture(clause: ClauseResult, contract: Contract | None) -> str | None:
     if name == "bounds":
         return _bounds(example)
     if name == "owner" and isinstance(operand, Register) and operand.lane is not None:
-        return _owner(example, operand.lane, contract)
+        return _owner(example, operand.lane, operand, contract)
     return None
 
 
@@ -106,11 +106,12 @@ def _bounds(example: Counterexample) -> str | None:
     return f"{numbers}\n{' ' * zero}|{'-' * (AXIS_COLUMNS - 1)}|\n{' ' * first}{'#' * width}  {begin} to {end}"
 
 
-def _owner(example: Counterexample, lane: Term, contract: Contract) -> str | None:
-    if len(contract.atom) < 2 or len(example.atom) != len(contract.atom):
+def _owner(example: Counterexample, lane: Term, operand: Register, contract: Contract) -> str | None:
+    axes = contract.atom_of(operand)
+    if len(axes) < 2 or len(example.atom) != len(axes):
         return None
-    outer = dict(zip((axis.name for axis in contract.atom[:-2]), example.atom, strict=False))
-    return lane_grid(lane, contract.atom[-2], contract.atom[-1], outer, marked=example.atom[-2:])
+    outer = dict(zip((axis.name for axis in axes[:-2]), example.atom, strict=False))
+    return lane_grid(lane, axes[-2], axes[-1], outer, marked=example.atom[-2:])
 
 
 def lane_grid(lane: Term, down: AtomAxis, across: AtomAxis, outer: dict[str, int], *, marked: tuple[int, ...] = ()) -> str:
@@ -124,3 +125,15 @@ def lane_grid(lane: Term, down: AtomAxis, across: AtomAxis, outer: dict[str, int
             cells.append(f" [{number:>2}] " if (i, j) == tuple(marked) else f"  {number:>2}  ")
         lines.append(str(i).rjust(len(head)) + "".join(cells))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def register_grid(operand: Register, down: AtomAxis, across: AtomAxis, outer: dict[str, int]) -> str:
+    """Lane and register of each element of two atom axes, as the ISA draws fragments: `T5:a1`."""
+    assert operand.lane is not None
+    head, width = f"{down.name} \\ {across.name}", len(operand.name) + 6
+    lines = [head + "".join(str(k).rjust(width) for k in range(across.extent))]
+    for i in range(down.extent):
+        points = [{**outer, down.name: i, across.name: j} for j in range(across.extent)]
+        cells = [f"T{evaluate(operand.lane, point)}:{operand.name}{evaluate(operand.register, point)}" for point in points]
+        lines.append(str(i).rjust(len(head)) + "".join(cell.rjust(width) for cell in cells))
+    return "\n".join(lines)

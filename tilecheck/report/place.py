@@ -132,7 +132,9 @@ def _where(name: str, operand: Operand | None, call: Call, contract: Contract, e
     parts = [f"{kind} axis {k}" for kind, k in zip(kinds, example.group, strict=False)]
     if example.repeat:
         parts.append(f"repeat {example.repeat[0] if len(example.repeat) == 1 else _tuple(example.repeat)}")
-    parts += [f"{axis.name} {k}" for axis, k in zip(contract.atom, example.atom, strict=False)]
+    parts += [
+        f"{axis.name} {k}" for axis, k in zip(contract.atom if operand is None else contract.atom_of(operand), example.atom, strict=False)
+    ]
     text = ", ".join(parts)
     fixed = None if operand is None else numbers(operand, call, contract, example)
     coordinate = (*example.group, *example.repeat, *example.atom)

@@ -108,6 +108,7 @@ KINDS = {
     "integer": "an integer expression",
     "rank": "an integer expression",
     "mask": "an integer expression",
+    "selector": "one of a few numbers",
     "barrier": 'the space of a barrier, "shared"',
     "bytes": "an integer expression without thread coordinates",
     "extents": "a list of integers, outer to inner",
@@ -118,7 +119,7 @@ KINDS = {
 }
 """The kinds of parameters, and what a value of each looks like.
 
-predicate, flag, u64: as it says. chunk: the bytes that one instruction moves. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
+predicate, flag, u64: as it says. chunk: the bytes that one instruction moves. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
 than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
 a copy of a box (see `BoxCopy`).
@@ -130,6 +131,7 @@ def parameter_text(p: Parameter, move: Move) -> str:
     limits = {
         "chunk": f"the bytes of one instruction: {', '.join(map(str, p.choices)) or f'a positive multiple of {p.step}'}",
         "integer": f"an integer from 0 to {p.most}",
+        "selector": f"the number {' or '.join(map(str, p.choices))}",
         "rank": "the rank of another CTA of the cluster",
         "mask": "a set of CTAs of the cluster, bit k for rank k, not empty",
         "barrier": "the space of the barrier: shared",
@@ -297,6 +299,15 @@ class Contract:
         if self.box is not None and not self.atom:
             return "the image of the box"
         return ", ".join(f"{a.name} {a.extent}" if a.extent or not self.chunk else f"{a.name} (as many as fill {self.chunk})" for a in self.atom)
+
+    def shape_text(self, operand: Operand) -> str:
+        """The loops and atom axes of an operand that has its own, in words: `m, k, row 16, word 8`."""
+        return ", ".join((*self.loops_of(operand), *(f"{axis.name} {axis.extent}" for axis in self.atom_of(operand))))
+
+    @property
+    def own_atoms(self) -> bool:
+        """Whether operands have suffixes of their own."""
+        return any(isinstance(operand, Register) and operand.atom is not None for operand in self.operands)
 
     def alignment_text(self, operand: Memory) -> str:
         """What rows of an operand start at multiples of: `16 bytes`, or the parameter that says it."""

@@ -132,23 +132,23 @@ class Grammar:
 
     def legal(self) -> Iterator[dict[str, str]]:
         """Every legal combination of qualifiers, in the order of the slots."""
-        yield from self._combine({}, 0)
+        places = {slot.name: k for k, slot in enumerate(self.slots)}
+        last = [max((places[name] for name in _slots_of(rule.when)), default=0) for rule in self.exclusions]
+        decided = [[rule.when for rule, at in zip(self.exclusions, last, strict=True) if at == k] for k in range(len(self.slots))]
+        yield from self._combine({}, decided)
 
-    def _combine(self, chosen: dict[str, str], index: int) -> Iterator[dict[str, str]]:
+    def _combine(self, chosen: dict[str, str], decided: list[list[Condition]]) -> Iterator[dict[str, str]]:
+        """Every legal extension of `chosen`; decided: the conditions of the exclusions by the last slot that each speaks of."""
+        index = len(chosen)
         if index == len(self.slots):
-            if self._excluded(chosen) is None:
-                yield dict(chosen)
+            yield dict(chosen)
             return
         slot = self.slots[index]
         for value in slot.values if slot.required else ("", *slot.values):
             chosen[slot.name] = value
-            if not self._surely_excluded(chosen, index):
-                yield from self._combine(chosen, index + 1)
-        del chosen[slot.name]
-
-    def _surely_excluded(self, chosen: Mapping[str, str], index: int) -> bool:
-        known = {slot.name for slot in self.slots[: index + 1]}
-        return any(_slots_of(rule.when) <= known and holds(rule.when, chosen) for rule in self.exclusions)
+            if not any(holds(condition, chosen) for condition in decided[index]):
+                yield from self._combine(chosen, decided)
+            del chosen[slot.name]
 
     def _read(self, tokens: list[str]) -> dict[str, str] | BadSpelling:
         found = {slot.name: "" for slot in self.slots}

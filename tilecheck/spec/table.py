@@ -21,6 +21,7 @@ BUILT_IN: dict[str, str] = {
     "ldmatrix": "tilecheck.contracts.matrix",
     "stmatrix": "tilecheck.contracts.matrix",
     "movmatrix": "tilecheck.contracts.matrix",
+    "mma": "tilecheck.contracts.mma",
     "cp.async": "tilecheck.contracts.cp_async",
     "cp.async.bulk": "tilecheck.contracts.bulk",
     "cp.async.bulk.prefetch": "tilecheck.contracts.bulk",

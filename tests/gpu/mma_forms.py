@@ -1,0 +1,94 @@
+"""Every mma.sync form: documents whose registers lie as the instruction wants them, dense, separated and over repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
+
+from tests.gpu.documents import Json
+from tilecheck.contracts.mma import MMA, mma
+from tilecheck.spec import Contract, Register
+from tilecheck.symbolic import terms
+
+DTYPES = {"f16": "uint32", "f32": "float32", "f64": "float64", "s32": "int32"}
+
+
+def held(contract: Contract, spec: Register) -> Callable[[tuple[int, ...]], tuple[int, int]]:
+    """(lane, register) of an element, as the contract says."""
+    names = tuple(axis.name for axis in contract.atom_of(spec))
+
+    def at(atom: tuple[int, ...]) -> tuple[int, int]:
+        point = dict(zip(names, atom, strict=True))
+        lane = -1 if spec.lane is None else terms.evaluate(spec.lane, point)
+        return lane, terms.evaluate(spec.register, point)
+
+    return at
+
+
+def count(contract: Contract, spec: Register) -> int:
+    """The registers of an operand in one lane."""
+    at = held(contract, spec)
+    return 1 + max(at(atom)[1] for atom in product(*(range(axis.extent) for axis in contract.atom_of(spec))))
+
+
+def layout(contract: Contract, spec: Register, repeats: Sequence[int] = (), *, apart: int = 1, first: int = 0, group: str = "") -> str:
+    """S[...] of an operand: each atom axis in factors of two that are digits of the lane or of the register; repeats in row-major order before it.
+
+    apart: slots from one register to the next. group: `extent:stride` of the group axes.
+    """
+    at, axes, size = held(contract, spec), contract.atom_of(spec), count(contract, spec)
+    factors = [tuple(part.split(":")) for part in group.split()]
+    for k, extent in enumerate(repeats):
+        factors.append((str(extent), str(apart * size * prod(repeats[k + 1 :]))))
+    for k, axis in enumerate(axes):
+        weight = axis.extent // 2
+        while weight:
+            lane, number = at(tuple(weight if j == k else 0 for j in range(len(axes))))
+            assert (lane <= 0) != (number == 0)
+            factors.append(("2", f"{lane}@laneid" if lane > 0 else str(apart * number)))
+            weight //= 2
+    shape, strides = ",".join(extent for extent, _ in factors), ",".join(stride for _, stride in factors)
+    return f"S[({shape}):({strides})]" + (f" + {first}" if first else "")
+
+
+def view(contract: Contract, spec: Register, steps: dict[str, int], free: Sequence[int] = (), groups: str = "", **how: int) -> Json:
+    """An operand as a view of registers of its own."""
+    repeats = (*free, *(steps.get(name, 1) for name in contract.loops_of(spec)))
+    extents = [int(part.split(":")[0]) for part in groups.split()]
+    shape = [*extents, *repeats, *(axis.extent for axis in contract.atom_of(spec))]
+    dtype = (
+        spec.dtypes[0]
+        if spec.dtypes and spec.bits == 64
+        else DTYPES[spec.number or contract.qualifiers["d"]]
+        if spec.dtypes and len(spec.dtypes) == 2
+        else "uint32"
+    )
+    return {
+        "name": spec.name.upper(),
+        "space": "register",
+        "dtype": dtype,
+        "shape": shape,
+        "layout": layout(contract, spec, repeats, group=groups, **how),
+    }
+
+
+def mma_document(opcode: str, steps: dict[str, int] | None = None, free: Sequence[int] = (), **rest: object) -> Json:
+    """A call of a form, D, A, B and C in registers of their own, side by side; `steps` gives the loops their extents."""
+    found = MMA.read(opcode)
+    assert isinstance(found, dict), found
+    contract = mma(found)
+    operands = [view(contract, spec, steps or {}, free) for spec in contract.operands if isinstance(spec, Register)]
+    selectors = {p.name: p.choices[-1] for p in contract.parameters if p.kind == "selector"}
+    own = {"schema": "tilecheck/call@1", "id": opcode, "opcode": opcode, "scope": "warp", "operands": operands}
+    return {**own, **({"parameters": selectors} if selectors else {}), **rest}
+
+
+def spellings() -> Iterator[str]:
+    """Every legal spelling of a product that is neither sparse nor scaled."""
+    return (MMA.spell(q) for q in MMA.legal() if not q["sparse"] and not q["scaling"])
+
+
+def other_spellings() -> Iterator[str]:
+    """Every legal spelling of a sparse or scaled product."""
+    return (MMA.spell(q) for q in MMA.legal() if q["sparse"] or q["scaling"])
