@@ -131,13 +131,14 @@ def _totals(problem: Problem, target: Memory, each: int) -> list[Term] | str:
     if launch.ctas * launch.threads > MOST_THREADS:
         return f"{launch.ctas * launch.threads} threads, more than the {MOST_THREADS} that are added up"
     executes = terms.conj(problem.run.exists, problem.run.activity, problem.run.pred)
-    issuing: list[tuple[dict[str, int], Term]] = []
-    for cta in range(launch.ctas):
-        for thread in range(launch.threads):
-            own = {CTA: cta, "warpid": thread // LANES, "laneid": thread % LANES}
-            condition = terms.substitute(executes, own)
-            if condition is not False:
-                issuing.append((own, condition))
+    issuing: list[tuple[dict[str, int], Term]] = [({}, executes)]
+    for name, count in ((CTA, launch.ctas), ("warpid", launch.warps), ("laneid", LANES)):
+        issuing = [
+            (own | {name: value}, condition)
+            for own, sofar in issuing
+            for value in range(count)
+            if (condition := terms.substitute(sofar, {name: value})) is not False
+        ]
     totals: list[Term] = []
     for cta in range(launch.ctas):
         there = reaches(problem, target, cta)
