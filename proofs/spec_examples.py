@@ -1,8 +1,8 @@
-"""Every worked example of the reference document for ld and ldmatrix, with its numbers."""
+"""Every worked example of the reference document for ld, ldmatrix and tensor copies, with its numbers."""
 
 from __future__ import annotations
 
-from tilecheck import Call, Launch, R, S, Tensor, TileLayout, View, apply, axis, claim
+from tilecheck import Call, ComposeLayout, Launch, R, S, Tensor, TileLayout, View, apply, axis, claim
 
 warpid, laneid = axis("warpid"), axis("laneid")
 THREAD = Launch(block=(1,))
@@ -82,3 +82,46 @@ def rows_and_words_exchanged_belong_to_other_lanes() -> Call:
 @claim(refuted="dst.replica")
 def a_destination_with_replicas_is_written_in_one_place_only() -> Call:
     return ldmatrix_x2(TileLayout(S[(2, 2, 8, 4) : (4, 1, 4 @ laneid, 1 @ laneid)] + R[2:2]))
+
+
+# --- tensor copies ----------------------------------------------------------------------------------------------------
+
+
+def channel_slices(interleave: int = 2, swizzle: int = 1) -> Call:
+    """Rank 3, uint16, interleave 2: Ci = 16, three issues for three successive channel slices of eight pixels."""
+    plain = TileLayout(S[(3, 1, 1, 8, 16) : (128, 128, 128, 16, 1)])
+    layout = ComposeLayout(3, 1, 3, plain) if swizzle else plain
+    image = Tensor("SM", (3, 1, 1, 8, 16), "uint16", space="shared", align=256, layout=layout)
+    tensor = Tensor("A", (2, 8, 64, 16), "uint16", align=32)
+    opcode = "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+    fields = {"box": (1, 1, 8), "coords": (0, 0, 0), "coord_steps": ((0, 1, 0),), "interleave": interleave, "swizzle": swizzle}
+    return apply(opcode, image, tensor, scope="thread", launch=THREAD, mbar="shared", expected_bytes=768, **fields)
+
+
+@claim
+def three_channel_slices() -> Call:
+    return channel_slices()
+
+
+@claim(refuted="descriptor")
+def slices_of_32_bytes_need_their_swizzle() -> Call:
+    return channel_slices(swizzle=0)
+
+
+def packed_nibbles(strides: tuple[int, ...]) -> Call:
+    """Sixteen nibbles fill the low eight of each sixteen bytes; the barrier counts the payload."""
+    image = Tensor("SM", (8, 128), "float4_e2m1fn", space="shared", align=128, layout=TileLayout(S[(8, 8, 16) : strides]))
+    tensor = Tensor("A", (64, 256), "float4_e2m1fn", align=32)
+    opcode = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+    fields = {"box": (8, 128), "coords": (0, 0), "mbar": "shared", "format": "float4_e2m1fn", "expected_bytes": 512}
+    return apply(opcode, image, tensor, scope="thread", launch=THREAD, **fields)
+
+
+@claim
+def sixteen_nibbles_a_block() -> Call:
+    return packed_nibbles((256, 32, 1))
+
+
+@claim(refuted="dst.image")
+def nibbles_are_not_dense() -> Call:
+    return packed_nibbles((128, 16, 1))
