@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilecheck import Call, ComposeLayout, Launch, R, S, Tensor, TileLayout, View, apply, axis, claim
 
 warpid, laneid = axis("warpid"), axis("laneid")
@@ -94,7 +96,13 @@ def channel_slices(interleave: int = 2, swizzle: int = 1) -> Call:
     image = Tensor("SM", (3, 1, 1, 8, 16), "uint16", space="shared", align=256, layout=layout)
     tensor = Tensor("A", (2, 8, 64, 16), "uint16", align=32)
     opcode = "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
-    fields = {"box": (1, 1, 8), "coords": (0, 0, 0), "coord_steps": ((0, 1, 0),), "interleave": interleave, "swizzle": swizzle}
+    fields: dict[str, Any] = {
+        "box": (1, 1, 8),
+        "coords": (0, 0, 0),
+        "coord_steps": ((0, 1, 0),),
+        "interleave": interleave,
+        "swizzle": swizzle,
+    }
     return apply(opcode, image, tensor, scope="thread", launch=THREAD, mbar="shared", expected_bytes=768, **fields)
 
 
@@ -113,7 +121,7 @@ def packed_nibbles(strides: tuple[int, ...]) -> Call:
     image = Tensor("SM", (8, 128), "float4_e2m1fn", space="shared", align=128, layout=TileLayout(S[(8, 8, 16) : strides]))
     tensor = Tensor("A", (64, 256), "float4_e2m1fn", align=32)
     opcode = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
-    fields = {"box": (8, 128), "coords": (0, 0), "mbar": "shared", "format": "float4_e2m1fn", "expected_bytes": 512}
+    fields: dict[str, Any] = {"box": (8, 128), "coords": (0, 0), "mbar": "shared", "format": "float4_e2m1fn", "expected_bytes": 512}
     return apply(opcode, image, tensor, scope="thread", launch=THREAD, **fields)
 
 

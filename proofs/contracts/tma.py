@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from typing import Any
 
 from tilecheck import Call, ComposeLayout, Launch, S, Tensor, Theorem, TileLayout, apply, claim, eq, symbol, theorem
 from tilecheck.boxes import box_of
@@ -124,7 +125,13 @@ def tile(rows: int, columns: int, *, stride: int = 1, swizzle: int = 3, pitch: i
         "SM", (samples, columns), "float16", space="shared", align=1024, layout=ComposeLayout(3, 3, 3, plain) if swizzle else plain
     )
     tensor = Tensor("A", (1024, 1024), "float16", align=16)
-    fields = {"box": (rows, columns), "coords": (0, 0), "element_strides": (stride, 1), "swizzle": swizzle, "mbar": "shared"}
+    fields: dict[str, Any] = {
+        "box": (rows, columns),
+        "coords": (0, 0),
+        "element_strides": (stride, 1),
+        "swizzle": swizzle,
+        "mbar": "shared",
+    }
     return apply(LOAD, image, tensor, scope="thread", launch=ONE, guard="laneid == 0", **fields)
 
 
@@ -154,7 +161,7 @@ def a_ring_of_stages() -> Call:
     ring = Tensor("SM", (4, 128, 64), "float16", space="shared", align=1024, layout=ComposeLayout(3, 3, 3, plain))
     tensor = Tensor("A", (128, 65536), "float16", align=16)
     stage = ring.sub((i % 4, 0, 0), (1, 128, 64)).reshape(128, 64)
-    fields = {"box": (128, 64), "coords": (0, 64 * i), "swizzle": 3, "mbar": "shared"}
+    fields: dict[str, Any] = {"box": (128, 64), "coords": (0, 64 * i), "swizzle": 3, "mbar": "shared"}
     return apply(LOAD, stage, tensor, scope="thread", launch=ONE, guard="laneid == 0", **fields)
 
 

@@ -26,8 +26,12 @@ CHUNK = 300
 Target = tuple[str, str]  # architecture, PTX version
 
 
-def value(parameter: Parameter) -> str:
+def value(parameter: Parameter, contract: Contract) -> str:
     """Any value of a parameter."""
+    if parameter.kind == "coordinates":
+        assert contract.box is not None
+        count = contract.box.offsets if parameter.bits == 16 else contract.box.rows + 1 if contract.box.rows else contract.box.rank
+        return ", ".join([f"%{CLASSES[parameter.bits]}0"] * count)
     if parameter.kind == "chunk":
         return str((*parameter.choices, parameter.step)[0])
     return {"barrier": "%ptr", "u64": "%policy"}.get(parameter.kind) or f"%{CLASSES[parameter.bits]}0"
@@ -35,7 +39,7 @@ def value(parameter: Parameter) -> str:
 
 def instruction(contract: Contract) -> str:
     """The contract's instruction on any registers."""
-    fields = {"opcode": contract.opcode} | {p.name: value(p) for p in contract.parameters if p.operand and p.required}
+    fields = {"opcode": contract.opcode} | {p.name: value(p, contract) for p in contract.parameters if p.operand and p.required}
     for operand in contract.operands:
         fields[operand.name] = "%ptr"
         if isinstance(operand, Register):

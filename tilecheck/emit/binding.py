@@ -173,6 +173,8 @@ class Binding:
 
     def _bytes(self, operand: Bound, spec: Memory, repeat: tuple[int, ...]) -> Term:
         """The byte offset from the tensor's base that the executing lane gives as its address: the first element of the row it provides."""
+        if self.contract.box is not None:
+            return 0  # see emit/maps.py
         rows = self._rows(spec)
         atom = tuple(rows[axis.name] if axis.name not in spec.row else 0 for axis in self.contract.atom)
         bit = simplified(self._bit(operand, repeat, atom), self.ranges)
@@ -230,7 +232,8 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
         label = view.tensor.name if not same else f"{view.tensor.name}#{same + 1}"
         operands.append(Bound(spec, view, trace(view, known), label, view.tensor.tensor or label))
     group = group_terms(call, contract.collective)
-    return Binding(call, contract, tuple(operands), group, _repeat(operands, len(group), contract), run, ranges, numbers)
+    shaped = [o for o in operands if contract.box is None or o.spec.name != contract.box.tensor]  # a tensor has no repeat axes
+    return Binding(call, contract, tuple(operands), group, _repeat(shaped, len(group), contract), run, ranges, numbers)
 
 
 def _number(contract: Contract, spec: Register | Memory, scalar: Scalar) -> Number:

@@ -5,7 +5,7 @@ An operand or a barrier in another CTA is named by its address in the executing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from tilecheck.emit.arithmetic import RING, Arithmetic, fits_64_bits, simplified
@@ -26,7 +26,7 @@ def values(binding: Binding) -> dict[str, Term]:
     for parameter in binding.contract.parameters:
         named = parameter.operand or parameter.kind == "rank"
         value = value_of(binding.call, parameter)
-        if not named or parameter.kind in {"chunk", "selector", "barrier"}:
+        if not named or parameter.kind in {"chunk", "selector", "barrier", "coordinates"}:
             continue
         if value is None and parameter.required:
             raise EmissionError(f"{binding.contract.opcode} needs the parameter {parameter.name}")
@@ -74,6 +74,8 @@ class Operands:
     def _text(self, parameter: Parameter) -> str | None:
         if parameter.kind in {"chunk", "selector"}:
             return str(self.binding.call.parameter(parameter.name))
+        if parameter.kind == "coordinates":
+            return None  # those of each instruction are its own
         if parameter.kind == "barrier":
             assert self.barrier is not None
             return self.barrier if self.rank is None else self.mapped(self.barrier, self.rank)
@@ -83,6 +85,10 @@ class Operands:
         if parameter.kind == "predicate":
             return self.arithmetic.predicate(value)
         return self.arithmetic.register(value) if parameter.bits == 64 else self._narrow(value, parameter.bits)
+
+    def listed(self, values: Sequence[Term], bits: int) -> str:
+        """Integer operands in braces: numbers as they are, the others in registers."""
+        return ", ".join(str(value) if isinstance(value, int) else self._narrow(value, bits) for value in values)
 
     def _narrow(self, value: Term, bits: int) -> str:
         wide, narrow = self.arithmetic.register(value), self.arithmetic.fresh("u" if bits == 32 else "h")

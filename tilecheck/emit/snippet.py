@@ -14,6 +14,8 @@ from tilecheck.call import Call, Launch
 from tilecheck.emit.arithmetic import Arithmetic, fits_64_bits, simplified
 from tilecheck.emit.binding import Binding, Bound, Issue, Number
 from tilecheck.emit.errors import EmissionError
+from tilecheck.emit.maps import TensorMap, box_of_binding, origin, tensor_map
+from tilecheck.emit.maps import coordinates as box_coordinates
 from tilecheck.emit.names import Names, comment
 from tilecheck.emit.parameters import Operands, barrier_register, values
 from tilecheck.layout.tile import base_tile, swizzles
@@ -31,7 +33,8 @@ class Emission:
     """A call as PTX.
 
     ptx: the snippet. instructions: its instruction for each repeat coordinate, row-major. declarations: the registers the caller
-    declares, and `sets` says what each must hold. guard: the condition under which a thread may enter, None for all.
+    declares, and `sets` says what each must hold. guard: the condition under which a thread may enter, None for all. tensor_map: what the
+    host encodes, where the instruction takes one.
     """
 
     ptx: str
@@ -40,6 +43,7 @@ class Emission:
     declarations: tuple[str, ...]
     sets: Mapping[str, str]
     guard: str | None
+    tensor_map: TensorMap | None = None
 
     @property
     def normalised(self) -> tuple[str, ...]:
@@ -163,12 +167,20 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     arithmetic = Arithmetic({**pointers, **registers.symbols, ELECTED: "%tc_elected"}, binding.ranges)
     tensors = {o.spec.name: o.tensor for o in binding.operands if isinstance(o.spec, Memory)}
     addresses = [{name: terms.add(var(f"@ptr:{tensors[name]}"), offset) for name, offset in issue.bytes.items()} for issue in issues]
+    box = box_of_binding(binding)
+    if box is not None:
+        memory = [o for o in binding.operands if isinstance(o.spec, Memory)]
+        addresses = [
+            {o.spec.name: terms.add(var(f"@ptr:{o.tensor}"), origin(binding, box, o, issue.repeat)) for o in memory} for issue in issues
+        ]
+    starts = [] if box is None else [box_coordinates(binding, box, issue.repeat) for issue in issues]
     pred = checked_condition(binding, binding.run.pred, "pred")
     extras = values(binding)
     used = [
         *(simplified(a, binding.ranges) for issue in addresses for a in issue.values()),
         simplified(pred, binding.ranges),
         *extras.values(),
+        *(term for start in starts for term in start),
     ]
     names = frozenset(name for term in used for name in terms.variables(term))
     coordinates(arithmetic, call.launch, names)
@@ -177,6 +189,8 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     operands = others.fields()
     numbers = {name: _written_number(number, arithmetic) for name, number in binding.numbers.items()}
     places = [{name: others.address(name, term) for name, term in one.items()} for one in addresses]
+    for place, start in zip(places, starts, strict=False):
+        place["coords"] = others.listed(start, 32)
     account = others.accounting(pred) if accounted else []
     instructions = tuple(
         prefix + _instruction(binding.contract, registers, issue, {**operands, **numbers, **place})
@@ -187,7 +201,10 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     head = _head(binding, arch, declarations, sets, None if guard is True else str(guard))
     statements = (line for instruction in instructions for line in (*account, instruction))
     body = ["{", *arithmetic.declarations(), *arithmetic.lines, *statements, "}"]
-    return Emission("\n".join([*head, *body, ""]), instructions, arch, declarations, sets, None if guard is True else str(guard))
+    found = tensor_map(binding)
+    if found is not None:
+        head.append(comment(f"// the tensor map of {found.tensor} is made by {found}"))
+    return Emission("\n".join([*head, *body, ""]), instructions, arch, declarations, sets, None if guard is True else str(guard), found)
 
 
 def checked_condition(binding: Binding, condition: Term, what: str) -> Term:
@@ -233,6 +250,9 @@ def _interface(binding: Binding, registers: Registers, names: frozenset[str]) ->
         declarations.append(f".reg .b64 {name};")
         base = bound.view.tensor.base
         residue = f", {base[1]} modulo {base[0]}" if base else ""
+        if binding.contract.box is not None and bound.spec.name == binding.contract.box.tensor:
+            sets[name] = f"the address of the tensor map of {tensor}, a multiple of 64"
+            continue
         sets[name] = f"the address of {tensor} in {bound.view.tensor.space} memory, a multiple of {bound.view.tensor.align}{residue}"
     barrier = barrier_register(binding)
     if barrier is not None:

@@ -1,0 +1,88 @@
+"""Copies of boxes as PTX: the statement, the arguments of the tensor map, and what an assembler says."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from tilecheck.document import read_call
+from tilecheck.emit import assemble, emit
+from tilecheck.emit.assemble import NoAssemblerError
+from tilecheck.emit.maps import map_data
+
+PROVE = Path(__file__).parent.parent / "prove"
+sys.path.insert(0, str(PROVE))
+found = importlib.util.spec_from_file_location("tma_cases", PROVE / "test_tma.py")
+assert found is not None
+assert found.loader is not None
+tma = importlib.util.module_from_spec(found)
+found.loader.exec_module(tma)
+CALLS = tma.LEGAL
+try:
+    assemble("", "sm_90")
+    MISSING = False
+except NoAssemblerError:
+    MISSING = True
+
+
+def emitted(name):
+    return emit(read_call(CALLS[name]))
+
+
+def test_coordinates_are_written_innermost_first():
+    assert "[%tc_ptr_T, {96, 28}]" in emitted("a box at the end of the tensor").instructions[0]
+
+
+def test_a_store_names_the_map_before_the_image():
+    (statement,) = emitted("store").instructions
+    assert statement.endswith(".bulk_group [%tc_ptr_T, {0, 0}], [%tc_ptr_S];")
+
+
+def test_every_repeat_has_its_step():
+    statements = emitted("stages with steps").instructions
+    assert [f"{{0, {row}}}" in one for row, one in zip((0, 8, 16, 24), statements, strict=True)] == [True] * 4
+
+
+def test_gathered_rows_follow_the_column():
+    assert "{0, 3, 1, 2, 0}" in emitted("gathered rows").instructions[0]
+
+
+def test_the_origin_is_the_address_before_the_swizzle():
+    text = emitted("a start at phase 1").ptx
+    assert "add.s64" in text or "+128]" in text
+    assert "128" in text
+
+
+def test_no_tensor_map_is_prefetched():
+    assert all("prefetch.tensormap" not in emitted(name).ptx for name in CALLS)
+
+
+def test_the_tensor_map_is_data_innermost_first():
+    emission = emitted("element strides")
+    assert emission.tensor_map is not None
+    assert map_data(emission.tensor_map) == {
+        "tensor": "T",
+        "tensorDataType": 6,
+        "tensorRank": 2,
+        "globalAddress": 0,
+        "globalDim": [128, 32],
+        "globalStrides": [256],
+        "boxDim": [64, 8],
+        "elementStrides": [1, 2],
+        "interleave": 0,
+        "swizzle": 0,
+        "l2Promotion": 0,
+        "oobFill": 0,
+    }
+
+
+@pytest.mark.skipif(MISSING, reason="no assembler is installed (extra `assemble`)")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_legal_copy_assembles(name):
+    emission = emitted(name)
+    head = [f".version 9.0\n.target {emission.arch}\n.address_size 64", ".visible .entry k() {", *emission.declarations]
+    found = assemble("\n".join([*head, emission.ptx, "ret;\n}\n"]), emission.arch)
+    assert found.ok, found.log
