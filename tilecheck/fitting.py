@@ -69,7 +69,7 @@ def chunk_fault(contract: Contract, call: Call) -> tuple[str, str] | None:
 
 
 def _takes(parameter: Parameter, value: int) -> bool:
-    return value in parameter.choices if parameter.choices else value > 0 and value % parameter.step == 0
+    return value in parameter.choices if parameter.choices else 0 < value < 1 << 32 and value % parameter.step == 0
 
 
 def chunk_text(parameter: Parameter) -> str:
@@ -77,4 +77,4 @@ def chunk_text(parameter: Parameter) -> str:
     if parameter.choices:
         *some, last = map(str, parameter.choices)
         return f"{', '.join(some)} or {last} bytes" if some else f"{last} bytes"
-    return f"a positive multiple of {parameter.step} bytes"
+    return f"a positive multiple of {parameter.step} bytes below 2^32"

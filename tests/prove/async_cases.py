@@ -98,6 +98,12 @@ for _size in (16, 48, 65536):
 for _size in (8, 24, 0, -16):
     refuted(f"no bulk copy of {_size} bytes", "chunk_bytes.shape", bulk(STORE, size=_size, shape=(max(1, _size // 4),), cluster=None))
 
+refuted(
+    "the size of a bulk copy is a 32-bit number",
+    "chunk_bytes.shape",
+    call(FETCH, [side("global", [1 << 30])], block=(1,), parameters={"chunk_bytes": 1 << 32}),
+)
+
 # --- addresses ---------------------------------------------------------------------------------------------------------
 
 proved(

@@ -21,8 +21,8 @@ LIMITED = {"integer": "bounds", "rank": "cluster", "mask": "cluster"}
 def chunk_problem(parameter: Mapping[str, Any], value: int, bits: int) -> Observation | None:
     """Why a chunk of so many bytes is none of the instruction's, or holds no whole number of elements."""
     choices, step = parameter.get("choices") or (), int(parameter.get("step", 1))
-    if value not in choices if choices else value <= 0 or value % step:
-        expected = f"one of {list(choices)} bytes" if choices else f"a positive multiple of {step} bytes"
+    if value not in choices if choices else value <= 0 or value % step or value >> 32:
+        expected = f"one of {list(choices)} bytes" if choices else f"a positive multiple of {step} bytes below 2^32"
     elif value * 8 % bits:
         expected = f"a whole number of elements of {bits} bits"
     else:

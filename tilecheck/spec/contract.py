@@ -119,7 +119,7 @@ KINDS = {
 }
 """The kinds of parameters, and what a value of each looks like.
 
-predicate, flag, u64: as it says. chunk: the bytes that one instruction moves. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
+predicate, flag, u64: as it says. chunk: the bytes that one instruction moves, below 2^32. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
 than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
 a copy of a box (see `BoxCopy`).
