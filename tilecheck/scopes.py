@@ -103,13 +103,17 @@ def names_thread(term: Term) -> bool:
 
 def execution(call: Call) -> Execution:
     """The facts and the activity of a call."""
-    return execution_of(call.launch, call.guard, call.assume, call.symbols, call.pred)
+    return execution_of(call.launch, call.guard, call.assume, varying_names(call.symbols), call.pred)
+
+
+def varying_names(symbols: tuple[Symbol, ...]) -> frozenset[str]:
+    """The symbols that have not one value for a whole cluster."""
+    return frozenset(s.name for s in symbols if s.varies not in {"grid", "cluster"})
 
 
 @lru_cache(maxsize=512)
-def execution_of(launch: Launch, guard: Term, assume: tuple[Term, ...], symbols: tuple[Symbol, ...], pred: Term) -> Execution:
-    """The facts and the activity of calls with these."""
-    varying = {s.name for s in symbols if s.varies not in {"grid", "cluster"}}
+def execution_of(launch: Launch, guard: Term, assume: tuple[Term, ...], varying: frozenset[str], pred: Term) -> Execution:
+    """The facts and the activity of calls with these; `varying`: see `varying_names`."""
     facts: list[Term] = []
     activity: list[Term] = []
     if launch.threads % LANES:

@@ -288,17 +288,34 @@ def damaged(rng: random.Random, kind: Kind, document: Document) -> tuple[Documen
     return copy, clause
 
 
+LAYOUTS = 3
+"""How many layouts a shape of registers has in a library."""
+
+
+def usual(rng: random.Random, document: Document, fragments_of: dict[str, list[str]]) -> None:
+    """Gives the registers one of the layouts that such registers have in the library."""
+    registers = document["operands"][0]
+    use = json.dumps([document["opcode"], document["scope"], document.get("launch"), {**registers, "layout": ""}], sort_keys=True)
+    known = fragments_of.setdefault(use, [])
+    if len(known) < LAYOUTS:
+        known.append(registers["layout"])
+    registers["layout"] = rng.choice(known)
+
+
 def stream(seed: int, count: int, refuted: float) -> list[tuple[Document, str | None]]:
     """So many different documents of all kinds mixed, this share of them refuted: each with the clause at fault, None where legal.
 
-    Operands may come twice, as they do in one library; whole documents do not.
+    Fragments come again and again, as they do in one library: a register operand has one of a few layouts of its shape. Memory operands and their
+    starts are drawn anew each time; whole documents never come twice.
     """
     rng = random.Random(f"stream {seed}")
+    fragments_of: dict[str, list[str]] = {}
     found: list[tuple[Document, str | None]] = []
     seen: set[str] = set()
     while len(found) < count:
         kind = rng.choice(KINDS)
         document, clause = kind.draw(rng), None
+        usual(rng, document, fragments_of)
         if rng.random() < refuted:
             document, clause = damaged(rng, kind, document)
         key = json.dumps(document, sort_keys=True)

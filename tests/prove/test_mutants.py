@@ -21,7 +21,7 @@ from tilecheck.document import read_call
 from tilecheck.errors import DisagreementError
 from tilecheck.layout import strided
 from tilecheck.layout.trace import Trace
-from tilecheck.prove import active, addresses, operands, owners, problem, structure
+from tilecheck.prove import active, addresses, express, operands, owners, problem, structure
 from tilecheck.prove import check as checking
 from tilecheck.prove.check import check
 from tilecheck.prove.clause import NOTHING, Clause
@@ -575,7 +575,8 @@ SPELLING = frozenset({"opcode", "space.explicit"})
 
 def forget() -> None:
     """What is remembered of calls is forgotten, so that a mutant meets every call anew."""
-    for cached in (scopes.execution_of, scopes.group_axes_of, problem.context_of, addresses.needed_bytes, structure.executing):
+    express.forget()
+    for cached in (scopes.execution_of, scopes.group_axes_of, problem.context_of, problem.span_bytes, problem.own_residues, structure.executing):
         cached.cache_clear()
 
 

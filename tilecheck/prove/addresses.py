@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 
 from tilecheck.call import INDEX_DTYPES
-from tilecheck.layout.span import span
 from tilecheck.layout.steps import Slice
-from tilecheck.layout.tile import Layout
 from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
@@ -214,7 +211,7 @@ def aligned(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
     tensor = side.tensor
-    needed = needed_bytes((side.trace.tensor if side.declared else tensor).layout, tensor.bits)
+    needed = side.span_bytes
     given = [
         other.tensor.size_bytes
         for other in problem.sides
@@ -222,12 +219,6 @@ def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
         and (other is side or (tensor.tensor is not None and other.tensor.tensor == tensor.tensor))
     ]
     return needed, min(given) if given else None
-
-
-@lru_cache(maxsize=4096)
-def needed_bytes(layout: Layout, bits: int) -> Term:
-    """The bytes that a layout of elements of `bits` spans."""
-    return terms.floordiv(terms.add(terms.maximum(0, terms.mul(terms.normal(span(layout)), bits)), 7), 8)
 
 
 def backing(problem: Problem, side: Side) -> Iterator[Clause]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
+from tilecheck.fitting import chosen
 from tilecheck.prove import addresses, boxes, operands, owners, parameters
 from tilecheck.prove.clause import Clause, Finding
+from tilecheck.prove.express import express, learn
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side, base_residues, prepare
 from tilecheck.prove.race import hazards
@@ -42,16 +44,27 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
         return Verdict(call.id, call.opcode, ERROR, None, None, (), reason=f"no contract knows the mnemonic {mnemonic}")
     if isinstance(contract, BadSpelling):
         return Verdict(call.id, call.opcode, REFUTED, None, None, (_bad_spelling(contract),))
+    contract = chosen(contract, call)
     _names_apart(call, contract)
-    verdict = _Checker(call, contract, Tiers(INDEX_DTYPES[call.index_dtype], rlimit=rlimit, audit=audit)).verdict()
+    tiers = Tiers(INDEX_DTYPES[call.index_dtype], rlimit=rlimit, audit=audit)
+    verdict = express(call, contract, tiers) if _spelled(call, contract) else None
+    if verdict is not None:
+        return verdict
+    verdict = _Checker(call, contract, tiers).verdict()
+    learn(call, contract, verdict, tiers)
     if audit:
-        _compare(call, contract, verdict)
+        _compare(call, contract.table or contract, verdict)
     return verdict
 
 
 def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> list[Verdict]:
     """The verdicts on many calls, in order."""
     return [check(call, audit=audit, rlimit=rlimit) for call in calls]
+
+
+def _spelled(call: Call, contract: Contract) -> bool:
+    """Whether the architecture has the form, and the state space is written."""
+    return contract.space_written and (call.arch is None or any(arch_has(call.arch, floor) for floor in contract.floors))
 
 
 def _names_apart(call: Call, contract: Contract) -> None:
@@ -110,6 +123,7 @@ class _Checker:
         self.found_hazards: tuple[object, ...] = ()
         self.conditions: list[str] = []
         self.log: list[ClauseResult] = []
+        self.takes_proofs = not self.tiers.audit and self.tiers.proved("structure") is not None
         self.memos: dict[str, dict[tuple[object, ...], tuple[ClauseResult, ...]] | None] = {}
 
     def verdict(self) -> Verdict:
@@ -200,19 +214,19 @@ class _Checker:
 
     def add(self, result: ClauseResult) -> None:
         """Notes a result; several obligations of one clause are one result: refuted before unproved before proved."""
-        known = self.results.get(result.id)
-        if known is None:
-            self.results[result.id] = result
+        known = self.results.setdefault(result.id, result)
+        if known is result:
             return
-        if known.status == result.status == PROVED and result.method in {"structure", known.method}:
-            if result.ms > NOTICED:
-                self.results[result.id] = replace(known, ms=known.ms + result.ms)
+        if known.status == result.status == PROVED and (known.method == "structure" or result.method in {"structure", known.method}):
+            method = result.method if known.method == "structure" else known.method
+            if method != known.method or result.ms > NOTICED:
+                self.results[result.id] = known._replace(ms=known.ms + result.ms, method=method)
             return
         order = (REFUTED, UNPROVED, PROVED, VACUOUS)
         first, second = sorted((known, result), key=lambda r: (order.index(r.status), _least_first(r)))
         methods = dict.fromkeys(m for m in (known.method, result.method) if m and (m != "structure" or first.status != PROVED))
         method = first.method if first.status != PROVED else "; ".join(methods) or "structure"
-        self.results[result.id] = replace(first, ms=first.ms + second.ms, method=method)
+        self.results[result.id] = first._replace(ms=first.ms + second.ms, method=method)
 
     def storage(self, problem: Problem) -> set[str]:
         """Storage and type of each operand; the names of those that are right."""
@@ -297,7 +311,7 @@ class _Checker:
             self.log = []
             if not self.clauses(problem, made()):
                 return False
-            memo[what] = known = tuple(replace(result, ms=0.0) for result in self.log)
+            memo[what] = known = tuple(result._replace(ms=0.0) for result in self.log)
             return True
         for result in known:
             self.add(result)
@@ -309,7 +323,7 @@ class _Checker:
             return self.memos[side.label]
         found = None
         if isinstance(side.spec, Register) and side.tensor.tensor is None and not self.never and problem.alone:
-            found = None if self.tiers.audit or self.tiers.proved("structure") is None else problem.context.shared(self.contract, side)
+            found = problem.context.shared(self.contract, side) if self.takes_proofs else None
         self.memos[side.label] = found
         return found
 
@@ -317,6 +331,12 @@ class _Checker:
         """Decides clauses one after the other (several of one id are one clause); whether none of them is refuted or open."""
         right = True
         for clause in clauses:
+            tier = "structure" if clause.idle else clause.proof
+            if tier is not None and self.takes_proofs and not self.never:
+                result = ClauseResult(clause.id, PROVED, tier, 0.0, clause.statement, clause.source or self.contract.source)
+                self.add(result)
+                self.log.append(result)
+                continue
             started = time.perf_counter()
             outcome = clause.outcome if clause.outcome is not None else self.tiers.settle(clause)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
@@ -329,7 +349,7 @@ class _Checker:
         source = clause.source or self.contract.source
         if outcome.holds is None:
             return ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=outcome.reason)
-        method = outcome.reason or (f"enumeration, {outcome.points} points" if outcome.points else "structure")
+        method = outcome.method
         if outcome.holds and self.never and clause.id.endswith(ACCESSING):
             return ClauseResult(clause.id, VACUOUS, method, ms, clause.statement, source, reason=self.never)
         if outcome.holds:

@@ -62,6 +62,11 @@ class Clause:
         self.narrows = narrows
         self.proof = proof
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is asked: a clause that stands in the verdict because it holds of every such call."""
+        return self._obligation is NOTHING and self.outcome is None
+
     def asking(self, obligation: Obligation) -> Clause:
         """The same clause with another obligation, unproved."""
         return Clause(self.id, self.statement, obligation, self.point, self.source, self.outcome, self.coordinates, self.narrows)

@@ -25,7 +25,7 @@ def distinct(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tier
     Elements of slices that leave their axes do not count.
     """
     assert isinstance(side.spec, Register)
-    proved = structure.distinct(problem, side, side.spec) and tiers.proved("structure")
+    proved = structure.distinct(problem, side) and tiers.proved("structure")
     if proved and not tiers.audit:
         return proved
     outcome, pair = _distinct(problem, side, repeats, tiers, within(side))

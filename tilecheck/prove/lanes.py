@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -24,6 +25,7 @@ def lane_digits(lane: Term | None, atom: tuple[AtomAxis, ...]) -> tuple[tuple[Di
     """
     if lane is None:
         return tuple(((axis.extent, 0),) if axis.extent > 1 else () for axis in atom)
+    lane = terms.normal(lane)
     names = tuple(axis.name for axis in atom)
     values = {
         point: terms.evaluate(lane, dict(zip(names, point, strict=True))) for point in product(*(range(axis.extent) for axis in atom))
@@ -48,6 +50,18 @@ def _digits(values: list[int]) -> tuple[Digit, ...] | None:
         return None
     rest = _digits(outer)
     return None if rest is None else (*rest, (extent, weight))
+
+
+def atom_pieces(factors: Sequence[Axis], lane: Term | None, atom: tuple[AtomAxis, ...]) -> list[Piece] | None:
+    """The common refinement of the atom axes of a view and the digits of the lane; None where there is none."""
+    digits = lane_digits(lane, atom)
+    found: list[Piece] = []
+    for axis, own in zip(factors, digits, strict=True) if digits is not None else ():
+        split = pieces(axis, own)
+        if split is None:
+            return None
+        found.extend(split)
+    return None if digits is None else found
 
 
 def pieces(factors: Axis, digits: tuple[Digit, ...]) -> list[Piece] | None:

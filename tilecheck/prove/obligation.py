@@ -93,6 +93,11 @@ class Outcome:
     witness: Mapping[str, int] | None = None
     reason: str | None = None
 
+    @property
+    def method(self) -> str:
+        """The tier that decided."""
+        return self.reason or (f"enumeration, {self.points} points" if self.points else "structure")
+
 
 def confirmed(found: Outcome, there: Outcome) -> Outcome:
     """What enumeration says at the values that refute, in the name of the tier that found them; DisagreementError where it proves the goal there."""

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol, Value
 from tilecheck.fitting import fitted as fitted_to
-from tilecheck.layout.span import limits
+from tilecheck.layout.axes import STORAGE
+from tilecheck.layout.span import limits, span
 from tilecheck.layout.strided import Strided, strided
-from tilecheck.layout.tile import Iter, base_tile
+from tilecheck.layout.tile import Iter, Layout, TileLayout, base_tile
 from tilecheck.layout.trace import Trace, trace
 from tilecheck.layout.view import Tensor, View
+from tilecheck.once import once
 from tilecheck.prove.domain import environment
 from tilecheck.prove.enumeration import least
+from tilecheck.prove.lanes import Piece, atom_pieces
 from tilecheck.prove.obligation import Outcome, Variable
-from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution_of, ground, group_axes_of, hardware_terms, written
+from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution_of, ground, group_axes_of, hardware_terms, varying_names, written
 from tilecheck.spec.contract import AtomAxis, Contract, Operand
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.domain import Env, known
+from tilecheck.symbolic.domain import Env, Known, known, ranged
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
 MOST_OPERANDS = 1024
@@ -47,15 +50,16 @@ class Side:
     label: the name in documents, with `#2` and so on for a repeated name.
     """
 
-    def __init__(self, spec: Operand, view: View, label: str, context: Context) -> None:
+    def __init__(self, spec: Operand, view: View, label: str, context: Context, atom: tuple[AtomAxis, ...]) -> None:
         self.spec = spec
+        self.atom = atom
         self.view = view
         self.tensor = view.tensor
         self.name = view.tensor.name
         self.label = label
         self.context = context
 
-    @cached_property
+    @once
     def trace(self) -> Trace:
         """The view as a function over base variables."""
         if not self.view.symbolic:
@@ -63,7 +67,22 @@ class Side:
         grounded = self.view.map_terms(lambda t: ground(t, self.context.launch) if isinstance(t, Expr) else t)
         return trace(grounded, self.context.ranges)
 
-    @cached_property
+    @once
+    def span_bytes(self) -> Term:
+        """The bytes that the declared layout spans, through its swizzle."""
+        if isinstance(self.tensor.layout, TileLayout):
+            plain = _plain_span(self.tensor.layout)
+            if plain is not None:
+                return (max(0, plain * self.tensor.bits) + 7) // 8
+        return span_bytes((self.trace.tensor if self.declared else self.tensor).layout, self.tensor.bits)
+
+    @once
+    def digits(self) -> list[Piece] | None:
+        """The digits of the atom coordinate of a register element, on its layout and in the lane that holds it; None where the two do not fit."""
+        form, lane = self.strided, getattr(self.spec, "lane", None)
+        return None if form is None else atom_pieces(form.axes[len(form.axes) - len(self.atom) :], lane, self.atom)
+
+    @once
     def declared(self) -> bool:
         """Whether the declaration of the tensor names a symbol."""
         return bool(self.view.symbolic) and symbolic(self.tensor)
@@ -78,18 +97,18 @@ class Side:
         """The view as written: its shape, dtype and steps, where no term matters."""
         return self.view.trace
 
-    @cached_property
+    @once
     def shape(self) -> tuple[Term, ...]:
         """The shape after the last step."""
         shape = self.view.trace.shape
         return shape if all(isinstance(extent, int) for extent in shape) else self.trace.shape
 
-    @cached_property
+    @once
     def defined(self) -> Term:
         """Every divisor and shift amount in the view is one; where it does not hold, `index.range` fails and no other clause is owed."""
         return terms.conj(*(terms.has_value(written(term, self.context.launch)) for term in self.view.symbolic))
 
-    @cached_property
+    @once
     def strided(self) -> Strided | None:
         """The canonical form of the view under facts and activity, where it has one."""
         return strided(self.view.trace, lambda t: ground(t, self.context.launch), self.context.environment)
@@ -118,15 +137,18 @@ class Context:
         """The launch."""
         return self.run.launch
 
-    @cached_property
+    @once
     def ranges(self) -> dict[str, tuple[int, int]]:
         """Intervals, ends included."""
         return {v.name: (v.low, v.high) for v in self.symbols if v.low is not None and v.high is not None} | self.run.ranges
 
-    @cached_property
+    @once
     def environment(self) -> Env:
         """What facts and activity say of each symbol and base variable on its own."""
         low, high = self.index
+        if self.run.facts is True and self.run.activity is True:
+            found = {v.name: ranged(low if v.low is None else v.low, high if v.high is None else v.high, v.step) for v in self.symbols}
+            return {**base_coordinates(self.launch), **found}
         base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
         bounded = [
             v
@@ -136,9 +158,11 @@ class Context:
         ]
         return environment((*bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
 
-    @cached_property
+    @once
     def coordinates(self) -> Env:
         """The same, with every hardware coordinate by its own name."""
+        if self.run.activity is True:
+            return {**hardware_coordinates(self.launch), **self.environment}
         known_here = {name: known(term, self.environment) for name, term in hardware_terms(self.launch).items()}
         return {**self.environment, **known_here}
 
@@ -152,12 +176,12 @@ class Context:
             known = self.operands[key] = (contract, {})
         return known[1]
 
-    @cached_property
+    @once
     def undivided(self) -> bool:
         """Whether every divisor and shift amount of the conditions is one, whatever the symbols are."""
-        return all(terms.definedness(written(condition, self.launch)) is True for condition in self.conditions)
+        return all(condition is True or terms.definedness(written(condition, self.launch)) is True for condition in self.conditions)
 
-    @cached_property
+    @once
     def inhabited(self) -> bool:
         """Whether some symbol values surely satisfy the facts, and some thread executes there."""
         if self.run.facts is True and self.run.activity is True:
@@ -187,7 +211,7 @@ class Problem:
         """The group axes."""
         return self.context.groups
 
-    @cached_property
+    @once
     def facts(self) -> Term:
         """What symbol values satisfy: facts of the call, and those that the operands imply."""
         return terms.conj(self.run.facts, *(implied_facts(self.call, side.tensor) for side in self.sides if side.declared))
@@ -197,12 +221,12 @@ class Problem:
         """Whether a whole warp executes one instruction."""
         return self.contract.collective == "warp"
 
-    @cached_property
+    @once
     def active(self) -> Term:
         """Facts, and the thread executes."""
         return terms.conj(self.facts, self.run.activity)
 
-    @cached_property
+    @once
     def accessing(self) -> Term:
         """Facts, the thread executes, and its predicate holds."""
         return terms.conj(self.active, self.run.pred)
@@ -211,14 +235,14 @@ class Problem:
         """The elected lane (where the call uses it) and the thread."""
         return self.threads if lane else self.threads[:-1]
 
-    @cached_property
+    @once
     def threads(self) -> tuple[Variable, ...]:
         """The elected lane (where the call uses it), CTA, warp and lane."""
         ranges = self.run.ranges
         found = [Variable(ELECTED, "elected", *ranges[ELECTED])] if self.elects else []
         return (*found, *(Variable(name, role, *ranges[name]) for name, role in ((CTA, "cta"), ("warpid", "warp"), ("laneid", "lane"))))
 
-    @cached_property
+    @once
     def elects(self) -> bool:
         """Whether `elected` occurs anywhere."""
         call = self.call
@@ -229,15 +253,50 @@ class Problem:
     @property
     def alone(self) -> bool:
         """Whether facts and symbols are those of the context: the operands add none, and no symbol is held."""
-        return self.symbols is self.context.symbols and self.facts == self.run.facts
+        return self.symbols is self.context.symbols and not any(side.declared for side in self.sides)
 
     def atom(self, side: Side) -> tuple[AtomAxis, ...]:
         """The atom axes of an operand."""
-        return self.contract.atom_of(side.spec)
+        return side.atom
 
     def group_coordinates(self) -> tuple[Term, ...]:
         """The group coordinates of the executing thread."""
         return tuple(axis.coordinate for axis in self.groups)
+
+
+@lru_cache(maxsize=512)
+def base_coordinates(launch: Launch) -> dict[str, Known]:
+    """What a launch alone says of the base variables."""
+    return {name: ranged(*ends) for name, ends in Execution(launch, True, True, True).ranges.items()}
+
+
+@lru_cache(maxsize=512)
+def hardware_coordinates(launch: Launch) -> dict[str, Known]:
+    """What a launch alone says of every hardware coordinate."""
+    return {name: known(term, base_coordinates(launch)) for name, term in hardware_terms(launch).items()}
+
+
+def _plain_span(tile: TileLayout) -> int | None:
+    """The largest value on `m` plus 1, in elements; None for a symbolic layout."""
+    last = 0
+    for name, value in tile.offset:
+        if name == STORAGE:
+            if isinstance(value, Expr):
+                return None
+            last += value
+    for one in (*tile.shard, *tile.replica):
+        extent, stride = one.extent, one.stride
+        if one.axis == STORAGE:
+            if isinstance(extent, Expr) or isinstance(stride, Expr):
+                return None
+            last += max(0, (extent - 1) * stride)
+    return last + 1
+
+
+@lru_cache(maxsize=4096)
+def span_bytes(layout: Layout, bits: int) -> Term:
+    """The bytes that a layout of elements of `bits` spans."""
+    return terms.floordiv(terms.add(terms.maximum(0, terms.mul(terms.normal(span(layout)), bits)), 7), 8)
 
 
 def prepare(call: Call, contract: Contract) -> Problem:
@@ -250,7 +309,7 @@ def prepare(call: Call, contract: Contract) -> Problem:
             continue
         name = operand.tensor.name
         again = sum(side.name == name for side in sides)
-        sides.append(Side(spec, operand, f"{name}#{again + 1}" if again else name, context))
+        sides.append(Side(spec, operand, f"{name}#{again + 1}" if again else name, context, contract.atom_of(spec)))
     return Problem(call, contract, context, tuple(sides), context.symbols)
 
 
@@ -268,7 +327,7 @@ def context_of(
     """What calls with these share."""
     index = INDEX_DTYPES[index_dtype]
     variables = tuple(_symbol_variable(s, index) for s in symbols)
-    run = execution_of(launch, guard, assume, symbols, pred)
+    run = execution_of(launch, guard, assume, varying_names(symbols), pred)
     return Context(run, group_axes_of(scope, run, collective), variables, index, (guard, *assume, pred))
 
 
@@ -353,6 +412,8 @@ def repeat_terms(count: int) -> tuple[Term, ...]:
 
 def base_residues(problem: Problem, side: Side, modulus: int) -> tuple[int, ...]:
     """The residues modulo `modulus` of base addresses that satisfy align and base of every operand on the allocation; () if none does."""
+    if side.tensor.tensor is None:
+        return own_residues(side.tensor.align or 1, side.tensor.base, modulus)
     rules: list[tuple[int, int]] = []
     for other in problem.sides:
         same = other is side or (side.tensor.tensor is not None and other.tensor.tensor == side.tensor.tensor)
@@ -360,6 +421,16 @@ def base_residues(problem: Problem, side: Side, modulus: int) -> tuple[int, ...]
             rules.append((other.tensor.align or 1, 0))
             if other.tensor.base is not None:
                 rules.append(other.tensor.base)
+    return _residues(rules, modulus)
+
+
+@lru_cache(maxsize=1024)
+def own_residues(align: int, base: tuple[int, int] | None, modulus: int) -> tuple[int, ...]:
+    """The residues of an allocation of one operand."""
+    return _residues([(align, 0), *([] if base is None else [base])], modulus)
+
+
+def _residues(rules: list[tuple[int, int]], modulus: int) -> tuple[int, ...]:
     combined = combine(rules)
     if combined is None:
         return ()

@@ -12,7 +12,6 @@ from functools import lru_cache
 from tilecheck.call import COORDINATES, Launch
 from tilecheck.layout.axes import STORAGE, THREAD_AXES
 from tilecheck.layout.strided import Axis, Factor, Strided, coalesced, injective
-from tilecheck.prove.lanes import Piece, lane_digits, pieces
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.scopes import hardware_terms
 from tilecheck.spec.contract import Memory, Register
@@ -113,7 +112,7 @@ def owner(problem: Problem, side: Side, spec: Register) -> str | None:
     form = side.strided
     if form is None or any(one.axis in THREAD_AXES and one.effective for one in side.replicas):
         return None
-    front, held = len(problem.groups), _held(problem, side, spec)
+    front, held = len(problem.groups), side.digits
     if held is None:
         return None
     sums: dict[str, dict[str, int]] = {name: {"": value} for name, value in form.other.items()}
@@ -136,21 +135,6 @@ def owner(problem: Problem, side: Side, spec: Register) -> str | None:
             sums.setdefault(name, {})[f"@d{number}"] = stride
     lane = None if spec.lane is None else {f"@d{number}": weight for number, (_, _, _, weight) in enumerate(held) if weight}
     return _owned(problem, sums, lane)
-
-
-def _held(problem: Problem, side: Side, spec: Register) -> list[Piece] | None:
-    """The digits of the atom coordinate of an element: what each adds to the axes of the layout, and to the lane that holds it."""
-    form, atom = side.strided, problem.atom(side)
-    digits = lane_digits(None if spec.lane is None else terms.normal(spec.lane), atom)
-    if form is None or digits is None:
-        return None
-    found: list[Piece] = []
-    for factors, own in zip(form.axes[len(form.axes) - len(atom) :], digits, strict=True):
-        split = pieces(factors, own)
-        if split is None:
-            return None
-        found.extend(split)
-    return found
 
 
 def _owned(problem: Problem, sums: dict[str, dict[str, int]], lane: Linear | None) -> str | None:
@@ -232,12 +216,12 @@ def _linear(term: Term) -> dict[str, int] | None:
     return total
 
 
-def distinct(problem: Problem, side: Side, spec: Register) -> bool:
+def distinct(problem: Problem, side: Side) -> bool:
     """The slots of one thread are the values of an injective sum of digits: repeats, and the atom axes that the lane does not fix."""
     form = side.strided
     if form is None:
         return False
-    front, back, held = len(problem.groups), len(form.axes) - len(problem.atom(side)), _held(problem, side, spec)
+    front, back, held = len(problem.groups), len(form.axes) - len(problem.atom(side)), side.digits
     if held is None:
         return False
     free: list[Factor] = [factor for axis in form.axes[front:back] for factor in axis]

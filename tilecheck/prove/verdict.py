@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tilecheck.errors import TilecheckError
 
@@ -55,8 +55,7 @@ class Counterexample:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseResult:
+class ClauseResult(NamedTuple):
     """The verdict on one clause.
 
     id: the clause, with the contract's operand in front where it belongs to one. method: the tier that decided, or "" for none.

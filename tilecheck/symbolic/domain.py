@@ -7,16 +7,15 @@ Sources of the transfer functions: Granger, "Static analysis of arithmetical con
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import HUGE, node_bounds
 from tilecheck.symbolic.terms import Expr, Term, arguments, entries
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What is known of an integer: low <= x <= high and x == residue (mod modulus)."""
 
     low: int
