@@ -111,7 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (operand, count, text) in COMMANDS.items():
         about = "\n".join(textwrap.wrap(text[0].upper() + text[1:] + ".", 78))
-        one = commands.add_parser(name, help=text, description=about, epilog=EPILOGS.get(name, EPILOG), formatter_class=form, allow_abbrev=False)
+        one = commands.add_parser(
+            name, help=text, description=about, epilog=EPILOGS.get(name, EPILOG), formatter_class=form, allow_abbrev=False
+        )
         if operand and count:
             one.add_argument("operand", metavar=operand, nargs=count)
         elif operand:

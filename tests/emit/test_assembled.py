@@ -42,7 +42,9 @@ def call_of(opcode: str):
     for operand in contract.operands:
         dtype = f"bits{operand.bits}"
         if isinstance(operand, Register):
-            operands.append(Tensor(operand.name, shape, dtype, "register", layout=fragment(shape) if contract.collective == "warp" else None))
+            operands.append(
+                Tensor(operand.name, shape, dtype, "register", layout=fragment(shape) if contract.collective == "warp" else None)
+            )
         else:
             operands.append(Tensor("A", shape, dtype, operand.space, align=operand.align_bytes))
     policy = {"cache_policy": 1 << 60} if any(p.name == "cache_policy" for p in contract.parameters) else {}

@@ -335,7 +335,11 @@ def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
     grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
     if isinstance(grid, str):
         found = tiers.solved(uniform_obligation(problem, term), grid)
-        return found if found.holds is not False else confirmed(found, uniform(_held(problem, found, _varying_by_thread(problem)), term, tiers))
+        return (
+            found
+            if found.holds is not False
+            else confirmed(found, uniform(_held(problem, found, _varying_by_thread(problem)), term, tiers))
+        )
     parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
     active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
     values = np.broadcast_to(grid.array(term), grid.shape)

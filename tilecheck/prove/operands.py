@@ -236,6 +236,8 @@ class Repeats:
 
 def repeat_extents(problem: Problem) -> Repeats:
     """The repeat axes, each as the first operand says that has it: of the right rank, with extents in numbers."""
+    if not problem.contract.loops:
+        return _free_extents(problem)
     free: tuple[int, ...] | None = None
     loops: dict[str, int] = {}
     for side in problem.sides:
@@ -248,6 +250,18 @@ def repeat_extents(problem: Problem) -> Repeats:
         free = numbers[: len(numbers) - len(names)] if free is None else free
         loops = {**dict(zip(names, numbers[len(numbers) - len(names) :], strict=True)), **loops}
     return Repeats(free, loops)
+
+
+def _free_extents(problem: Problem) -> Repeats:
+    """The same where there are no loops."""
+    front = len(problem.groups)
+    for side in problem.sides:
+        shape = side.shape
+        back = len(shape) - len(side.atom)
+        middle = tuple(extent for extent in shape[front:back] if isinstance(extent, int))
+        if back >= front and len(middle) == back - front and side.form.refusal is None:
+            return Repeats(middle, {})
+    return Repeats(None, {})
 
 
 def own_repeats(problem: Problem, side: Side) -> tuple[int, ...]:
@@ -268,6 +282,8 @@ def shape_findings(problem: Problem, side: Side, repeats: Repeats | None) -> lis
     """A wrong rank, wrong static extents, or repeats other than those of the operands before."""
     shape, axes, loops = side.shape, problem.atom(side), problem.contract.loops_of(side.spec)
     atom = tuple(axis.extent for axis in axes)
+    if _as_wanted(problem, shape, atom, loops, repeats):
+        return []
     front, back = len(problem.groups), len(atom)
     text = str([e if isinstance(e, int) else str(e) for e in shape])
     group = [axis.extent for axis in problem.groups]
@@ -288,8 +304,9 @@ def shape_findings(problem: Problem, side: Side, repeats: Repeats | None) -> lis
         if isinstance(axis.extent, int) and isinstance(have, int) and have != axis.extent
     )
     tail = shape[len(shape) - back :]
+    moves = f"{problem.contract.chunk} makes it" if problem.contract.chunk else "the opcode moves"
     found.extend(
-        wrong(f"the atom axis {axis.name} has extent {have}, the opcode moves {axis.extent}")
+        wrong(f"the atom axis {axis.name} has extent {have}, {moves} {axis.extent}")
         for axis, have in zip(axes, tail, strict=True)
         if isinstance(have, int) and have != axis.extent
     )
@@ -297,6 +314,15 @@ def shape_findings(problem: Problem, side: Side, repeats: Repeats | None) -> lis
     if not found and repeats is not None and not repeats.says(middle, loops):
         found.append(wrong(_other_repeats(problem, middle, loops, repeats)))
     return found
+
+
+def _as_wanted(problem: Problem, shape: Sequence[Term], atom: tuple[int, ...], loops: tuple[str, ...], repeats: Repeats | None) -> bool:
+    """Whether a shape is group, repeat and atom as they are, all in numbers."""
+    front, back = len(problem.groups), len(shape) - len(atom)
+    if back < front + len(loops) or tuple(shape[back:]) != atom or not all(isinstance(extent, int) for extent in shape):
+        return False
+    group = all(have == axis.extent or isinstance(axis.extent, Expr) for axis, have in zip(problem.groups, shape, strict=False))
+    return group and (repeats is None or repeats.says(shape[front:back], loops))
 
 
 def _other_repeats(problem: Problem, middle: Sequence[Term], loops: tuple[str, ...], repeats: Repeats) -> str:
@@ -318,7 +344,7 @@ def extents(problem: Problem, side: Side) -> Iterator[Clause]:
     """Group extents that depend on symbols equal the written ones for every value."""
     name, statement = f"{side.spec.name}.shape", shape_statement(problem, side)
     yield Clause(name, statement, NOTHING)
-    variables = (*problem.symbols, *problem.thread_variables())
     for axis, have in zip(problem.groups, side.shape, strict=False):
         if isinstance(axis.extent, Expr):
+            variables = (*problem.symbols, *problem.thread_variables())
             yield Clause(name, statement, Obligation(variables, problem.active, terms.eq(axis.extent, have)), point="symbols")
