@@ -35,6 +35,13 @@ EXAMPLES = {
         "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
         "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",
     ),
+    "mov": ("mov.b32",),
+    "add": ("add.f32", "add.f16x2"),
+    "fma": ("fma.rn.f32",),
+    "max": ("max.f32",),
+    "min": ("min.f32",),
+    "mul": ("mul.f32", "mul.wide.u32"),
+    "div": ("div.rn.f32",),
     "mma": (
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
         "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16",
@@ -313,6 +320,7 @@ def shown(contract: Contract) -> str:
         f"- last axes of the views: {atom_text(contract)}"
         if contract.own_atoms
         else f"- atom: {contract.atom_text}, the last axes of every view",
+        *([f"- or with other operands: {contract.variants_text}"] if contract.variants else []),
         f"- from {' or '.join(contract.floors)}; {contract.source}; contract {code(contract_hash(contract))}\n",
         "The PTX statement, and what it moves:\n",
         block(f"{issue_text(contract)}\n{move_text(contract)}"),

@@ -19,6 +19,16 @@ def contract_for(call: Call) -> Contract | None:
     return None if found is None or isinstance(found, BadSpelling) else fitted(found, call)
 
 
+def chosen(contract: Contract, call: Call) -> Contract:
+    """The variant of a contract that the operands of a call fit, else the contract itself."""
+    for one in contract.variants:
+        if len(one.operands) == len(call.operands):
+            pairs = ((o, view) for o, view in zip(one.operands, call.operands, strict=True) if isinstance(view, View))
+            if all(view.trace.bits == o.bits and view.trace.shape[-1:] == (one.atom_of(o)[-1].extent,) for o, view in pairs):
+                return replace(one, table=contract)
+    return contract
+
+
 def fitted(contract: Contract, call: Call) -> Contract:
     """The contract with the extent of its last atom axis and the width of its elements, as the chunk and the first operand say.
 

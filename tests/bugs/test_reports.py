@@ -47,13 +47,14 @@ TOLD = {
     "E17": ("the stride of axis 0 of A", ("a multiple of 16 bytes", "568 bytes"), "576 instead of 568 bytes"),
     "E10": ("element A[896]", ("cta = 3, stage = 1", "end <= 1000 on axis 0", "the last index is 999"), "Declare cta with max=2"),
     "E11": ("element SM[0, 32]", ("byte 128", "byte 144"), "no row cross a multiple of 4 elements of SM: the swizzle"),
+    "G06": ("group axis warp", ("extent 1", "2 are active"), "a region of shape [2, 32, 16, 1]"),
     "G01": ("chunk_bytes", ("expected 4, 8 or 16 bytes", "found 6 bytes"), "2 for 4 bytes, 4 for 8 bytes, 8 for 16 bytes"),
     "G04": ("element SM[0, 1]", ("byte 4", "byte 16"), "Give the element axis stride 1"),
 }
 """By document: the coordinate, the numbers on both sides, the repair; spaces and line breaks do not count."""
 
 
-OTHERS = {"A07": "vacuous"} | dict.fromkeys(("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19"), "proved")
+OTHERS = {"A07": "vacuous"} | dict.fromkeys(("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07"), "proved")
 """The documents that are not refuted."""
 
 

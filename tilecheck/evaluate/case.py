@@ -120,6 +120,7 @@ class Case:
     """One contract applied by one call."""
 
     def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        contract = variant(contract, call)
         self.opcode = str(call.get("opcode") or contract["opcode"])
         self.arch = str(call.get("arch") or "")
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
@@ -334,6 +335,23 @@ class Scene:
             there = other.executing()
             found = {warp: tuple(lane for lane in lanes if lane in there.get(warp, ())) for warp, lanes in found.items()}
         return {warp: lanes for warp, lanes in found.items() if lanes}
+
+
+def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The variant whose operands are as many, as wide and as long at the end as those of the call; else the contract itself."""
+    forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
+    for one in contract.get("variants", ()):
+        if len(one["operands"]) != len(forms):
+            continue
+        for spec, form in zip(one["operands"], forms, strict=True):
+            if "layout" in form:
+                view = View(form)
+                extent = spec.get("atom", one["atom"])[-1][1]
+                if view.bits != spec["bits"] or view.static_shape[-1:] != (extent,):
+                    break
+        else:
+            return one
+    return contract
 
 
 def _condition(source: object) -> Expression:

@@ -111,6 +111,7 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
         ("executes", who.get(contract.collective, contract.collective)),
         *_suffixes(contract),
         ("issue", issue_text(contract)),
+        *([("or with", contract.variants_text)] if contract.variants else []),
         *(() if contract.space_written else (("note", "legal to the ISA, refuted by space.explicit: no space is written"),)),
     ]
 

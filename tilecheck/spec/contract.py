@@ -212,6 +212,7 @@ class Contract:
     chunk: the parameter that says how many bytes the last atom axis holds; in the table that axis has extent 0 (see `fitted`).
     loops: the names of the last repeat axes of a call, the slowest first; each operand repeats over the loops it is `over`, behind the repeat axes
     without a name, which all operands share. product: what is computed, where the destination is no copy of bits.
+    variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the contract itself.
     single: whether one thread is meant to issue it.
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
     no barrier parameter does). box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
@@ -238,6 +239,7 @@ class Contract:
     box: BoxCopy | None = None
     loops: tuple[str, ...] = ()
     product: Product | None = None
+    variants: tuple[Contract, ...] = ()
     table: Contract | None = field(default=None, compare=False, repr=False)
     """The contract as it stands in the table, where this one is fitted to a call."""
 
@@ -298,11 +300,23 @@ class Contract:
         """The atom axes with their extents, in words: `row 8, word 4`; an open one with what fixes it."""
         if self.box is not None and not self.atom:
             return "the image of the box"
-        return ", ".join(f"{a.name} {a.extent}" if a.extent or not self.chunk else f"{a.name} (as many as fill {self.chunk})" for a in self.atom)
+        return ", ".join(
+            f"{a.name} {a.extent}" if a.extent or not self.chunk else f"{a.name} (as many as fill {self.chunk})" for a in self.atom
+        )
 
     def shape_text(self, operand: Operand) -> str:
         """The loops and atom axes of an operand that has its own, in words: `m, k, row 16, word 8`."""
         return ", ".join((*self.loops_of(operand), *(f"{axis.name} {axis.extent}" for axis in self.atom_of(operand))))
+
+    @property
+    def variants_text(self) -> str:
+        """The operands of the variants, in words: `d of 32 bits, a of 2 x 16 bits`; "" where there are none."""
+        texts: list[str] = []
+        for one in self.variants:
+            counts = [(o, one.atom_of(o)[-1].extent) for o in one.operands]
+            operands = ", ".join(f"{o.name} of {f'{n} x ' if n > 1 else ''}{o.bits} bits" for o, n in counts)
+            texts.append(operands + ("" if one.arch == self.arch else f" (from {one.arch})"))
+        return "; ".join(texts)
 
     @property
     def own_atoms(self) -> bool:
@@ -317,7 +331,9 @@ class Contract:
         """What is asked of the addresses of an operand, in words."""
         if self.box is not None:
             return self.box.asks(operand.name)
-        return f"elements along {' and '.join(operand.row)} are consecutive; each row starts at a multiple of {self.alignment_text(operand)}"
+        return (
+            f"elements along {' and '.join(operand.row)} are consecutive; each row starts at a multiple of {self.alignment_text(operand)}"
+        )
 
     def fitted(self, bits: int, chunk_bytes: int) -> Contract:
         """The contract for elements of `bits` bits and chunks of `chunk_bytes` bytes: the last atom axis holds as many elements as fill a chunk."""
@@ -375,6 +391,7 @@ def data(contract: Contract) -> dict[str, Data]:
         **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "loops": ()}),
         **({} if contract.box is None else {"box": _fields(contract.box)}),
         **({} if contract.product is None else {"product": _product_data(contract.product)}),
+        **({"variants": tuple(data(one) for one in contract.variants)} if contract.variants else {}),
     }
 
 

@@ -22,6 +22,9 @@ BUILT_IN: dict[str, str] = {
     "stmatrix": "tilecheck.contracts.matrix",
     "movmatrix": "tilecheck.contracts.matrix",
     "mma": "tilecheck.contracts.mma",
+    **dict.fromkeys(
+        ("mov", "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rcp", "ex2", "lg2"), "tilecheck.contracts.registers"
+    ),
     "cp.async": "tilecheck.contracts.cp_async",
     "cp.async.bulk": "tilecheck.contracts.bulk",
     "cp.async.bulk.prefetch": "tilecheck.contracts.bulk",

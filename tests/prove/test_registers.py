@@ -1,0 +1,228 @@
+"""Register instructions: a case for every rule, agreed on by prover, SMT and evaluator; mutants that some case notices."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from known_cases import disagreements, failing
+
+from tests.gpu.register_forms import forms_of, register_document, register_forms, spellings
+from tilecheck.document import read_call
+from tilecheck.evaluate import Model
+from tilecheck.evaluate.predict import UnpredictedError
+from tilecheck.prove import check as checking
+from tilecheck.prove import operands
+from tilecheck.prove.check import check
+from tilecheck.spec import Contract, Register, data, find_contract, table
+
+Json = dict[str, Any]
+
+
+def call(opcode: str, variant: int = 0, repeats: int = 2, **rest: Any) -> Json:
+    return register_document(opcode, forms_of(opcode)[variant], repeats, **rest)
+
+
+def change(document: Json, number: int, **fields: Any) -> Json:
+    found = copy.deepcopy(document)
+    found["operands"][number] = {**found["operands"][number], **fields}
+    return found
+
+
+def number(document: Json, place: int, value: object) -> Json:
+    found = copy.deepcopy(document)
+    found["operands"][place] = {"name": "number", "value": value}
+    return found
+
+
+CASES: dict[str, tuple[Json, str, str]] = {
+    "a sum": (call("add.f32"), "proved", ""),
+    "a source is a number": (number(call("add.f32"), 2, 1.5), "proved", ""),
+    "both sources are numbers": (number(number(call("mul.f32"), 1, 2), 2, 0.5), "proved", ""),
+    "an integer number": (number(call("add.s32"), 2, -1), "proved", ""),
+    "an unsigned number": (number(call("add.u32"), 2, (1 << 32) - 1), "proved", ""),
+    "a packed number is its bits": (number(call("fma.rn.f16x2"), 3, 0x3C003C00), "proved", ""),
+    "the result is no number": (number(call("add.f32"), 0, 1.0), "refuted", "operands"),
+    "a fraction for integers": (number(call("add.s32"), 2, 1.5), "refuted", "operands"),
+    "a negative number for unsigned ones": (number(call("add.u32"), 2, -1), "refuted", "operands"),
+    "a number of 33 bits": (number(call("add.s32"), 2, 1 << 31), "refuted", "operands"),
+    "a fraction for packed halves": (number(call("add.f16x2"), 2, 1.5), "refuted", "operands"),
+    "one source too few": (call("add.f32") | {"operands": call("add.f32")["operands"][:2]}, "refuted", "operands"),
+    "a third input of max on sm_100": (call("max.f32", 1, arch="sm_100"), "proved", ""),
+    "a third input of max on sm_90": (call("max.f32", 1, arch="sm_90"), "refuted", "opcode"),
+    "two inputs of max on sm_90": (call("max.f32", arch="sm_90"), "proved", ""),
+    "packed halves": (call("fma.rn.relu.bf16x2"), "proved", ""),
+    "packed halves as halves": (change(call("add.f16x2"), 1, dtype="float16"), "refuted", "a.storage"),
+    "two floats as one double word": (call("add.f32x2"), "proved", ""),
+    "floats as integers": (change(call("add.f32"), 1, dtype="int32"), "refuted", "a.type"),
+    "signed and unsigned integers are one type": (change(call("add.s32"), 1, dtype="uint32"), "proved", ""),
+    "integers as floats": (change(call("add.s32"), 2, dtype="float32"), "refuted", "b.type"),
+    "bfloat16 as float16": (change(call("add.bf16"), 1, dtype="float16"), "refuted", "a.type"),
+    "mov takes any type of the width": (change(call("mov.u32"), 1, dtype="float32"), "proved", ""),
+    "mov of another width": (change(call("mov.u32"), 1, dtype="uint16"), "refuted", "a.storage"),
+    "a wide product is twice as wide": (call("mul.wide.u32"), "proved", ""),
+    "a wide product of one width": (change(call("mul.wide.u32"), 0, dtype="uint32"), "refuted", "d.storage"),
+    "mixed precision": (call("fma.rn.f32.f16"), "proved", ""),
+    "mixed precision of single ones": (change(call("add.f32.f16"), 1, dtype="float32"), "refuted", "a.storage"),
+    "two halves packed": (call("mov.b32", 1), "proved", ""),
+    "a word unpacked": (call("mov.b32", 2), "proved", ""),
+    "four halves packed": (call("mov.b64", 3), "proved", ""),
+    "three halves packed": (change(call("mov.b32", 1), 1, shape=[32, 2, 3], layout="S[(32,2,3):(1@laneid,3,1)]"), "refuted", "a.storage a.shape"),
+    "both halves of an unpacked word in one register": (
+        change(call("mov.b32", 2), 0, layout="S[(32,2,2):(1@laneid,1,0)]"),
+        "refuted",
+        "d.distinct",
+    ),
+    "two repeats in one register": (change(call("add.f32"), 0, layout="S[(32,2,1):(1@laneid,0,1)]"), "refuted", "d.distinct"),
+    "a source is one register for all repeats": (change(call("add.f32"), 1, layout="S[(32,2,1):(1@laneid,0,1)]"), "proved", ""),
+    "a result in two places": (change(call("add.f32"), 0, layout="S[(32,2,1):(1@laneid,1,1)] + R[2:4]"), "refuted", "d.replica"),
+    "the lanes of a source reversed": (change(call("add.f32"), 2, layout="S[(32,2,1):(-1@laneid,1,1)] + 31@laneid"), "refuted", "b.owner"),
+    "no suffix": (change(call("add.f32"), 1, shape=[32, 2], layout="S[(32,2):(1@laneid,1)]"), "refuted", "a.shape"),
+    "other repeats": (change(call("add.f32"), 1, shape=[32, 3, 1], layout="S[(32,3,1):(1@laneid,1,1)]"), "refuted", "a.shape"),
+    "a source in shared memory": (change(call("add.f32"), 1, space="shared", layout="S[(32,2,1):(2,1,1)]"), "refuted", "a.storage"),
+    "bf16 sums before sm_90": (call("add.bf16", arch="sm_80"), "refuted", "opcode"),
+    "registers beyond the allocation": (change(call("add.f32"), 1, size_bytes=4), "refuted", "a.backing"),
+    "some lanes of a warp": (
+        call("add.f32")
+        | {
+            "guard": "laneid < 8",
+            "operands": [{**o, "shape": [8, 2, 1], "layout": o["layout"].replace("32", "8")} for o in call("add.f32")["operands"]],
+        },
+        "proved",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_as_the_sentence_says(name):
+    document, expect, clause = CASES[name]
+    verdict = check(read_call(document), audit=True)
+    assert verdict.status == expect, [(c.id, c.reason) for c in verdict.failing]
+    assert failing(verdict) == set(clause.split())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_evaluator_says_the_same(name):
+    found = read_call(CASES[name][0])
+    assert disagreements(found, check(found), 2_000_000) == []
+
+
+@pytest.mark.parametrize("form", tuple(register_forms()), ids=lambda form: form.name)
+def test_a_form_for_the_gpu_is_proved(form):
+    verdict = check(read_call(form.document), audit=True)
+    assert verdict.status == "proved"
+    assert [hazard.id for hazard in verdict.hazards] == (["alias"] if "reads what" in form.name else [])
+
+
+@pytest.mark.parametrize("mnemonic", ["mov", "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rcp", "ex2", "lg2"])
+def test_every_form_is_proved_by_structure_alone(mnemonic):
+    for opcode in (one for one in spellings() if one.startswith(f"{mnemonic}.")):
+        for contract in forms_of(opcode):
+            verdict = check(read_call(register_document(opcode, contract)))
+            assert verdict.status == "proved", opcode
+            assert {clause.method for clause in verdict.clauses} == {"structure"}
+
+
+def predicted(document: Json, **values: int) -> list[list[Any]]:
+    contract = find_contract(document["opcode"])
+    assert isinstance(contract, Contract)
+    return Model(data(contract), document).predict(values).registers
+
+
+def test_a_pack_has_its_first_part_in_the_low_half():
+    rows = {tuple(row[3:5]): row[5] for row in predicted(call("mov.b32", 1))}
+    assert rows[7, 1] == [["A", [0, 0, 7, slot, byte]] for slot in (2, 3) for byte in (0, 1)]
+
+
+def test_an_unpack_has_the_low_half_first():
+    rows = {tuple(row[3:5]): row[5] for row in predicted(call("mov.b32", 2))}
+    assert rows[7, 2] == [["A", [0, 0, 7, 1, byte]] for byte in (0, 1)]
+    assert rows[7, 3] == [["A", [0, 0, 7, 1, byte]] for byte in (2, 3)]
+
+
+def test_arithmetic_is_not_predicted():
+    with pytest.raises(UnpredictedError, match=r"add\.f32"):
+        predicted(call("add.f32"))
+
+
+# --- mutants ---------------------------------------------------------------------------------------------------------
+
+MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {}
+
+
+def mutant(function: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], None]:
+    MUTANTS[function.__name__] = function
+    return function
+
+
+def every(patch: pytest.MonkeyPatch, changed: Callable[[Contract], Contract]) -> None:
+    original = table.find_entry
+
+    def entry(mnemonic: str) -> Any:
+        found = original(mnemonic)
+        return found and dataclasses.replace(found, contract=lambda q: changed(found.contract(q)))
+
+    patch.setattr(table, "_contracts", {})
+    patch.setattr(table, "find_entry", entry)
+
+
+def registers(patch: pytest.MonkeyPatch, changed: Callable[[Register], Register]) -> None:
+    every(patch, lambda c: dataclasses.replace(c, operands=tuple(changed(o) if isinstance(o, Register) else o for o in c.operands)))
+
+
+@mutant
+def results_are_only_read(patch):
+    registers(patch, lambda o: dataclasses.replace(o, write=False))
+
+
+@mutant
+def any_type_will_do(patch):
+    registers(patch, lambda o: dataclasses.replace(o, dtypes=None))
+
+
+@mutant
+def no_number_will_do(patch):
+    registers(patch, lambda o: dataclasses.replace(o, number=""))
+
+
+@mutant
+def results_may_be_numbers(patch):
+    registers(patch, lambda o: dataclasses.replace(o, number=o.number or "f32"))
+
+
+@mutant
+def there_are_no_variants(patch):
+    every(patch, lambda contract: dataclasses.replace(contract, variants=()))
+
+
+@mutant
+def a_variant_needs_no_architecture(patch):
+    every(patch, lambda c: dataclasses.replace(c, variants=tuple(dataclasses.replace(v, arch="sm_75") for v in c.variants)))
+
+
+@mutant
+def every_number_fits(patch):
+    patch.setattr(operands, "number_fault", lambda *_: None)
+
+
+@mutant
+def the_first_variant_is_taken(patch):
+    patch.setattr(checking, "chosen", lambda contract, _: contract.variants[0] if contract.variants else contract)
+
+
+def red(document: Json, expect: str, clause: str) -> bool:
+    try:
+        verdict = check(read_call(document))
+    except Exception:  # noqa: BLE001 (whatever a mutant raises, it is noticed)
+        return True
+    return verdict.status != expect or failing(verdict) != set(clause.split())
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_noticed(name, monkeypatch):
+    MUTANTS[name](monkeypatch)
+    assert any(red(*case) for case in CASES.values())
