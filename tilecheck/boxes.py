@@ -92,7 +92,7 @@ class Box:
     def pitches(self) -> tuple[int, ...]:
         """The bits between neighbours along each outer axis of the image."""
         assert self.image is not None
-        span = self.pattern.span_bytes if self.pattern is not None else 0
+        span = self.pattern.span_bytes if self.pattern is not None and not self.interleave else 0
         pitch = max(self.row_bits, 8 * span)
         found: list[int] = []
         for extent in reversed(self.image[1:-1]):

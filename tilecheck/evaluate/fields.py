@@ -65,7 +65,7 @@ class Fields:
             length, at = -(-self.image[-1] // int(self.packing["values"])) * block, blocks * block + inside * self.bits
         else:
             length, at = self.image[-1] * self.bits, inner * self.bits
-        span = 8 * int(self.pattern["span_bytes"]) if self.pattern else 0
+        span = 8 * int(self.pattern["span_bytes"]) if self.pattern and not self.interleave else 0
         return row * max(length, span) + at
 
     def swizzled(self, bit: int) -> int:

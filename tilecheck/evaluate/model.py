@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from tilecheck.evaluate import clauses, parameters
+from tilecheck.evaluate.box_image import BoxImage
 from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
@@ -256,6 +257,8 @@ class Model:
         """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
         if self.case.product is not None:
             return Products(self.case, self.case.product, values, elected).image()
+        if self.boxes is not None:
+            return BoxImage(self.boxes, values, elected).image()
         if not self.case.move["dst"]:
             if any(operand.write for operand in self.case.operands):
                 raise UnpredictedError(f"what {self.case.opcode} computes is not predicted")

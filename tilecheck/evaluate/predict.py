@@ -194,7 +194,7 @@ class Prediction(Replay):
                 for target, origin in moved:
                     assert origin is not None
                     self._store(bytes_, target, origin)
-        return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(_memory_rows(bytes_), key=_memory_order))
+        return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(memory_rows(bytes_), key=memory_row_order))
 
     def _load(self, found: dict[tuple[str, Thread, int], list[Piece]], moved: Iterable[tuple[Unit, Unit | Zero | None]]) -> None:
         """One execution: every source is read before a destination is written, and holds what earlier executions wrote there."""
@@ -350,7 +350,8 @@ def _register_rows(found: Mapping[tuple[str, Thread, int], list[Piece]]) -> Iter
             yield [label, *thread, slot, None, "undefined"]
 
 
-def _memory_rows(found: Mapping[tuple[str, tuple[int, ...], int], list[Row]]) -> Iterator[Row]:
+def memory_rows(found: Mapping[tuple[str, tuple[int, ...], int], list[Row]]) -> Iterator[Row]:
+    """A row for every written byte; one that is written twice is undefined."""
     undefined: set[tuple[str, int]] = set()
     for (label, _, byte), writers in found.items():
         if len(writers) == 1:
@@ -360,5 +361,6 @@ def _memory_rows(found: Mapping[tuple[str, tuple[int, ...], int], list[Row]]) ->
             yield [label, byte, None, "undefined"]
 
 
-def _memory_order(row: Row) -> tuple[Any, ...]:
+def memory_row_order(row: Row) -> tuple[Any, ...]:
+    """Rows by tensor and byte."""
     return (*row[:2], "", 0) if row[2] is None else tuple(row)

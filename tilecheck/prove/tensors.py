@@ -172,6 +172,10 @@ def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> b
             right = False
             continue
         right = _symbolic(checker, problem, demand) and right
+    unit = box.copy.limits.multiple_bytes
+    if box.slices is not None and box.extents[-1] * box.bits % (8 * unit):
+        size = box.extents[-1] * box.bits // 8
+        checker.conditions.append(f"the host call takes an innermost box of {size} bytes with interleave (it wants a multiple of {unit})")
     return right
 
 

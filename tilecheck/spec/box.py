@@ -2,7 +2,7 @@
 
 Box, coordinates and strides are written outer to inner. Element c of the image lies, before the swizzle, at origin + the sum of its coordinates
 times the pitches; the swizzle then acts on the absolute address. A row is the innermost axis; rows follow each other row by row over all outer axes,
-pitched at the bytes of a row, or at the span of the swizzle where that is longer.
+pitched at the bytes of a row, or, without interleave, at the span of the swizzle where that is longer.
 """
 
 from __future__ import annotations

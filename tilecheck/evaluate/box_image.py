@@ -1,0 +1,96 @@
+"""Prediction of copies of boxes: what every byte of shared or global memory holds afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from tilecheck.evaluate.box_points import BoxPoints
+from tilecheck.evaluate.boxes import Issue
+from tilecheck.evaluate.case import Scene
+from tilecheck.evaluate.parameters import copies
+from tilecheck.evaluate.predict import Image, Replay, Row, UnpredictedError, Values, memory_row_order, memory_rows
+from tilecheck.evaluate.views import Coordinate
+
+Written = dict[tuple[str, tuple[int, ...], int], list[Row]]
+
+
+class BoxImage(Replay):
+    """One call with a value for every symbol."""
+
+    def __init__(self, boxes: BoxPoints, values: Values, elected: int) -> None:
+        super().__init__(boxes.case, values, elected)
+        self.boxes, self.fields = boxes, boxes.fields
+        if self.fields.spec["types"] is not None:
+            raise UnpredictedError(f"what {self.case.opcode} combines is not predicted")
+        if not self.fields.spec["modelled"]:
+            raise UnpredictedError(f"the image of the mode {self.fields.spec['mode']} is not modelled")
+
+    def image(self) -> Image:
+        """Everything the call writes."""
+        found: Written = {}
+        for thread in self.executing():
+            scene = self.scene(thread)
+            if self.boxes.image is None or not scene.predicate(thread):
+                continue
+            for issue in self.boxes.issues(scene):
+                if issue[0] == thread:
+                    (self._store if self.fields.spec["store"] else self._load)(found, scene, issue)
+        return Image([], sorted(memory_rows(found), key=memory_row_order))
+
+    def _elements(self, scene: Scene, issue: Issue) -> Iterator[tuple[int, Coordinate, bool]]:
+        """(first byte in the image, coordinates in the tensor, whether that is inside it) of what an element, or a pair of nibbles, occupies."""
+        fields, image = self.fields, self.boxes.image
+        assert image is not None
+        at = self.boxes.position(scene, issue)
+        fixed, extents = scene.fixed(image, issue[0]), scene.fixed(self.boxes.tensor, None).shapes[-1]
+        sampled = list(self.boxes.elements(at))
+        channels = range(extents[-1]) if fields.slices is not None else (None,)
+        places = [(*c, *(() if k is None else (k,))) for c in sampled for k in channels]
+        pair = max(1, 8 // fields.bits)
+        atoms = product(*(range(extent) for extent in image.atom_extents))
+        for atom, there in zip(atoms, places, strict=True):
+            if atom[-1] % pair == 0:
+                inside = all(0 <= c < extent for c, extent in zip(there, extents, strict=True))
+                yield fixed.address((*issue[1], *issue[2], *atom)) // 8, there, inside
+
+    @property
+    def _bytes(self) -> int:
+        return max(8, self.fields.bits) // 8
+
+    def _load(self, found: Written, scene: Scene, issue: Issue) -> None:
+        image, tensor = self.boxes.image, self.boxes.tensor
+        assert image is not None
+        fixed = scene.fixed(tensor, None)
+        fill = "nan" if self.fields.fill else "zero"
+        for copy in copies(scene, image, issue[0]):
+            for first, there, inside in self._elements(scene, issue):
+                source = fixed.address(there) // 8 if inside else 0
+                for k in range(self._bytes):
+                    row: Row = [tensor.tensor, source + k] if inside else [None, fill]
+                    found.setdefault((image.label, copy, first + k), []).append(row)
+                self._padding(found, image.label, copy, first, there)
+
+    def _padding(self, found: Written, label: str, copy: tuple[int, ...], first: int, there: Coordinate) -> None:
+        """Behind the payload of a packed block its padding, which is undefined."""
+        packed = self.fields.packing
+        if packed and there[-1] % packed["values"] == 0:
+            for k in range(packed["payload_bytes"], packed["block_bytes"]):
+                found.setdefault((label, copy, first + k), []).append([None, "undefined"])
+
+    def _store(self, found: Written, scene: Scene, issue: Issue) -> None:
+        """What is inside the tensor, and in the innermost axis up to the next multiple of 16 bytes."""
+        image, tensor, fields = self.boxes.image, self.boxes.tensor, self.fields
+        assert image is not None
+        fixed = scene.fixed(tensor, None)
+        extents, unit = fixed.shapes[-1], int(fields.limits["multiple_bytes"])
+        reach = -(-extents[-1] * fields.bits // (8 * unit)) * 8 * unit // fields.bits if fields.slices is None else extents[-1]
+        start = fixed.address((0,) * len(extents))
+        step = [fixed.address(tuple(int(j == k) for j in range(len(extents)))) - start if e > 1 else 0 for k, e in enumerate(extents)]
+        for first, there, _ in self._elements(scene, issue):
+            within = all(0 <= c < extent for c, extent in zip(there[:-1], extents[:-1], strict=True))
+            if not within or there[-1] >= reach:
+                continue
+            target = (start + sum(s * c for s, c in zip((*step[:-1], fields.bits), there, strict=True))) // 8
+            for k in range(self._bytes):
+                found.setdefault((tensor.label, (), target + k), []).append([image.tensor, first + k])
