@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tilecheck.document import read_call
-from tilecheck.emit import assemble, emit
+from tilecheck.emit import EmissionError, assemble, emit, emit_kernel
 from tilecheck.emit.assemble import NoAssemblerError
 from tilecheck.emit.maps import map_data
 
@@ -77,6 +77,11 @@ def test_the_tensor_map_is_data_innermost_first():
         "l2Promotion": 0,
         "oobFill": 0,
     }
+
+
+def test_a_whole_kernel_is_not_written():
+    with pytest.raises(EmissionError, match="tensor map"):
+        emit_kernel(read_call(CALLS["load"]))
 
 
 @pytest.mark.skipif(MISSING, reason="no assembler is installed (extra `assemble`)")
