@@ -50,7 +50,7 @@ def boxed(contract: Contract, call: Call) -> Contract:
     box = box_of(call, contract)
     if box is None or contract.table is not None:
         return contract
-    atom = tuple(AtomAxis(f"box[{k}]", extent) for k, extent in enumerate(box.image or ()))
+    atom = tuple(AtomAxis(f"box.{k}", extent) for k, extent in enumerate(box.image or ()))
     operands = tuple(replace(o, bits=box.bits) if isinstance(o, Memory) else o for o in contract.operands)
     return replace(contract, operands=operands, atom=atom, table=contract)
 

@@ -194,6 +194,6 @@ def specialised(contract: Mapping[str, Any], call: Mapping[str, Any]) -> tuple[M
     if not all(isinstance(parameters.get(name) or 0, int) for name in ("swizzle", "interleave", "oob_fill", "l2_promotion")):
         return contract, None
     fields = Fields(spec, parameters, View(forms[place]).dtype, str(call.get("arch") or ""))
-    atom = tuple((f"box[{k}]", extent) for k, extent in enumerate(fields.image or ()))
+    atom = tuple((f"box.{k}", extent) for k, extent in enumerate(fields.image or ()))
     operands = tuple({**operand, "bits": fields.bits} for operand in contract["operands"])
     return {**contract, "atom": atom, "operands": operands}, fields
