@@ -14,7 +14,7 @@ from tilecheck.spec.contract import Contract
 from tilecheck.symbolic.terms import Term
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Box:
     """The fields of one call, outer to inner. dtype, bits: of the tensor operand. steps: one vector for each group and repeat axis."""
 
@@ -122,9 +122,26 @@ def box_of(call: Call, contract: Contract) -> Box | None:
     if copy is None or len(call.operands) != len(contract.operands):
         return None
     place = next(k for k, spec in enumerate(contract.operands) if spec.name == copy.tensor)
-    tensor, given = call.operands[place], dict(call.parameters)
+    tensor = call.operands[place]
+    if not isinstance(tensor, View):
+        return None
+    key = (contract.opcode, call.parameters, tensor.trace.dtype)
+    known = _boxes.get(key)
+    if known is None or known[0] is not copy:
+        if len(_boxes) >= MOST_BOXES:
+            _boxes.clear()
+        known = _boxes[key] = (copy, _read(copy, dict(call.parameters), tensor))
+    return known[1]
+
+
+MOST_BOXES = 1024
+_boxes: dict[tuple[str, tuple[tuple[str, Value], ...], str], tuple[BoxCopy, Box | None]] = {}
+"""The boxes of calls seen before, by opcode, parameters and dtype."""
+
+
+def _read(copy: BoxCopy, given: dict[str, Value], tensor: View) -> Box | None:
     box = given.get("box")
-    if not isinstance(tensor, View) or not isinstance(box, tuple):
+    if not isinstance(box, tuple):
         return None
     extents = numbers(box)
     ones = (1,) * copy.rank

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
-from tilecheck.boxes import box_of
+from tilecheck.boxes import Box, box_of
 from tilecheck.call import Call
 from tilecheck.layout.view import View
 from tilecheck.spec import BadSpelling, Contract, find_contract
@@ -50,6 +51,25 @@ def boxed(contract: Contract, call: Call) -> Contract:
     box = box_of(call, contract)
     if box is None or contract.table is not None:
         return contract
+    return _boxed(_Same(contract), box)
+
+
+class _Same:
+    """A contract as a cache key: contracts are cached by opcode, so identity is enough."""
+
+    def __init__(self, contract: Contract) -> None:
+        self.contract = contract
+
+    def __hash__(self) -> int:
+        return id(self.contract)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.contract is self.contract
+
+
+@lru_cache(maxsize=512)
+def _boxed(same: _Same, box: Box) -> Contract:
+    contract = same.contract
     atom = tuple(AtomAxis(f"box.{k}", extent) for k, extent in enumerate(box.image or ()))
     operands = tuple(replace(o, bits=box.bits) if isinstance(o, Memory) else o for o in contract.operands)
     return replace(contract, operands=operands, atom=atom, table=contract)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tilecheck.boxes import Box, box_of, items
 from tilecheck.prove import images, operands, parameters, tensors
 from tilecheck.prove.clause import NOTHING, Clause, Finding
@@ -31,7 +33,7 @@ def decide(checker: Decisions, problem: Problem) -> None:
     checker.predicated(problem)
     boxed = box_findings(box) if box.copy.modelled else []
     checker.static("box", "the box has one extent for each dimension of the tensor map, in its limits", boxed)
-    fields = [*field_findings(problem, box), *uniform_findings(problem, tensor)] if box.copy.modelled else []
+    fields = [*field_findings(problem.call.arch, box), *uniform_findings(problem, tensor)] if box.copy.modelled else []
     checker.static("descriptor", "every field of the tensor map is in its limits", fields)
     named = checker.clauses(problem, parameters.clauses(problem))
     if not box.copy.modelled:
@@ -121,6 +123,7 @@ def type_findings(box: Box, tensor: Side) -> list[Finding]:
     return []
 
 
+@lru_cache(maxsize=512)
 def box_findings(box: Box) -> list[Finding]:
     """What is wrong with the box."""
     copy, limits = box.copy, box.copy.limits
@@ -166,14 +169,15 @@ def row_findings(box: Box) -> list[Finding]:
     return found
 
 
-def field_findings(problem: Problem, box: Box) -> list[Finding]:
+@lru_cache(maxsize=512)
+def field_findings(arch: str | None, box: Box) -> list[Finding]:
     """What is wrong with swizzle, interleave, fill, promotion and element strides."""
     copy, limits, found = box.copy, box.copy.limits, list[Finding]()
 
     def wrong(field: str, value: object, wanted: str) -> None:
         found.append(Finding(f"{field} is {value}, expected {wanted}", wanted, str(value)))
 
-    pattern, packed, arch = box.pattern, box.packing, problem.call.arch
+    pattern, packed = box.pattern, box.packing
     codes = [one.code for one in copy.patterns]
     if pattern is None:
         wrong("swizzle", box.swizzle, f"{codes[0]} to {codes[-1]}")
