@@ -201,6 +201,7 @@ MMA = Grammar(
         Floor(is_("a", *BYTES), "sm_89"),
         Floor(both(is_("a", "f64"), other_than(is_("shape", "m8n8k4"))), "sm_90"),
         Floor(written("kind"), "sm_120f"),
+        Floor(both(SPARSE, PACKED_PAIRS), "sm_120a"),
     ),
     source="PTX ISA 9.7.14.5.14, 9.7.14.6",
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
 
-from tests.gpu.documents import Json
+from tests.gpu.documents import Form, Json
 from tilecheck.contracts.mma import MMA, mma
 from tilecheck.spec import Contract, Register
 from tilecheck.symbolic import terms
@@ -92,3 +92,64 @@ def spellings() -> Iterator[str]:
 def other_spellings() -> Iterator[str]:
     """Every legal spelling of a sparse or scaled product."""
     return (MMA.spell(q) for q in MMA.legal() if q["sparse"] or q["scaling"])
+
+
+SM_90 = tuple(opcode for opcode in spellings() if "kind::" not in opcode)
+
+
+def mma_forms() -> Iterator[Form]:
+    """Every form of sm_90 over two steps of K; steps of M and N, a batch, separated registers, C in place and as a number, scopes, a predicate."""
+    for opcode in SM_90:
+        yield Form("mma", opcode, mma_document(opcode, {"k": 2}))
+    half = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    bytes_ = "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32"
+    yield Form("mma", f"{half}, 2 x 3 x 2 steps", mma_document(half, {"m": 2, "n": 3, "k": 2}))
+    yield Form("mma", f"{half}, a batch of 2", mma_document(half, {"k": 2}, (2,)))
+    yield Form("mma", f"{bytes_}, separated registers", _spread(mma_document(bytes_, {"k": 2})))
+    yield Form("mma", f"{half}, C in the registers of D", _in_place(mma_document(half, {"m": 2, "k": 2})))
+    yield Form("mma", f"{half}, C is 0.5", _number(mma_document(half, {"k": 2}), 0.5))
+    yield Form("mma", f"{bytes_}, C is -3", _number(mma_document(bytes_, {"k": 2}), -3))
+    for scope, axis, warps in (("warpgroup", "1@wid_in_wg", 4), ("cta", "1@warpid", 2)):
+        yield Form("mma", f"{half}, {scope} scope", _grouped(mma_document(half), scope, axis, warps))
+    symbols = [{"name": "n", "min": 0, "max": 4}]
+    for value, preserved in ((3, False), (0, True)):
+        parameters = {"pred": "n > 1", **({"preserve_dst": True} if preserved else {})}
+        name = f"{half}, a predicate that {'holds' if value else 'does not'}"
+        yield Form("mma", name, mma_document(half, symbols=symbols, parameters=parameters), {"n": value})
+
+
+def later_mma_forms() -> Iterator[Form]:
+    """The forms of later architectures, and the sparse ones, whose product is not computed here: assembled."""
+    for opcode in (*(one for one in spellings() if "kind::" in one), *other_spellings()):
+        yield Form("mma", opcode, mma_document(opcode, {"k": 2}))
+
+
+def _operands(document: Json) -> list[Json]:
+    return document["operands"]  # type: ignore[return-value]
+
+
+def _spread(document: Json) -> Json:
+    """Registers three slots apart from the second on."""
+    contract = mma(MMA.read(str(document["opcode"])))  # type: ignore[arg-type]
+    registers = [spec for spec in contract.operands if isinstance(spec, Register)]
+    return {**document, "operands": [view(contract, spec, {"k": 2}, apart=3, first=1) for spec in registers]}
+
+
+def _in_place(document: Json) -> Json:
+    return {**document, "operands": [{**one, "tensor": "X"} if one["name"] in {"C", "D"} else one for one in _operands(document)]}
+
+
+def _number(document: Json, value: float) -> Json:
+    return {**document, "operands": [*_operands(document)[:3], {"name": "C", "value": value}]}
+
+
+def _grouped(document: Json, scope: str, axis: str, warps: int) -> Json:
+    operands = [
+        {
+            **one,
+            "shape": [warps, *one["shape"]],  # type: ignore[misc]
+            "layout": str(one["layout"]).replace("S[(", f"S[({warps},", 1).replace(":(", f":({axis},", 1),
+        }
+        for one in _operands(document)
+    ]
+    return {**document, "scope": scope, "operands": operands, "launch": {"block": [32 * warps]}}

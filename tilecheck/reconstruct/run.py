@@ -20,6 +20,8 @@ from tilecheck.reconstruct.assignment import least_assignment
 from tilecheck.reconstruct.device import Gpu, gpu
 from tilecheck.reconstruct.evidence import Json, now, ptx_sha256
 from tilecheck.reconstruct.image import Expected, expected
+from tilecheck.reconstruct.products import DrawnArena, with_numbers
+from tilecheck.reconstruct.products import wrong as wrong_product
 from tilecheck.spec import BadSpelling, Contract, contract_hash, data, find_contract
 
 MOST_SHOWN = 50
@@ -161,10 +163,52 @@ def reconstruct(call: Call, values: Values | None = None, elected: int = 0, devi
     The call should be proved; nothing here asks the prover. values: of symbols; the others take the least assignment. elected: e in 0..31,
     the lane of each warp that elect.sync is taken to have chosen.
     """
+    if contract_of(call).product is not None:
+        return _product(call, values, elected, device, form)
     observed = observe(call, values, elected, device)
     image = predicted(call, observed.values, elected)
     differences, counts = compared(observed, image)
     return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
+
+
+def _product(call: Call, values: Values | None, elected: int, device: int, form: str) -> Reconstruction:
+    """The same for a call that computes: its registers hold numbers whose sums are exact."""
+    observed, image = observe_product(call, values, elected, device)
+    assert isinstance(observed.arena, DrawnArena)
+    differences, counts = compared_product(observed, image)
+    return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
+
+
+def observe_product(
+    call: Call, values: Values | None = None, elected: int = 0, device: int = 0, *, contract: Contract | None = None
+) -> tuple[Observed, Image]:
+    """Runs a call that computes products over numbers, and what the evaluator says of it; contract: the one it is emitted by, its own by default."""
+    machine, whole = gpu(device), completed(call, values)
+    kernel = emit_kernel_unchecked(call, machine.arch, contract=contract)
+    image = predicted(call, whole, elected)
+    x, y, z = kernel.block
+    place = with_numbers(arena(kernel, machine.memory(room(kernel, whole)), whole, elected), image, kernel.tensors, x * y * z)
+    return Observed(kernel, place, machine.runs(kernel, place), machine, whole, elected), image
+
+
+def compared_product(observed: Observed, image: Image) -> tuple[tuple[Difference, ...], Json]:
+    """(the differences from products computed again, counts of what was compared)."""
+    x, y, z = observed.kernel.block
+    assert isinstance(observed.arena, DrawnArena)
+    bad, computed = wrong_product(observed.arena, image, observed.kernel.tensors, x * y * z, observed.runs)
+    say = observed.arena.describe
+    shown = tuple(Difference(say(k), "the sum of products of its entry, or what it held", "another value") for k in bad[:MOST_SHOWN])
+    undefined = sum(len(row) == 7 for row in image.registers)
+    registers = sum(r.size * r.copies // r.slot_bytes for r in observed.arena.regions if r.role == "after" and r.slot_bytes)
+    counts: Json = {
+        "registers": registers - undefined,
+        "memory_bytes": 0,
+        "written_bytes": computed,
+        "undefined_bytes": 0,
+        "arena_bytes": observed.arena.bytes,
+        "different": len(bad),
+    }
+    return shown, counts
 
 
 def evidence_of(call: Call, observed: Observed, counts: Json, *, form: str) -> Json:
