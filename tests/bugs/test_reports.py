@@ -24,7 +24,7 @@ TOLD = {
         ("element offset 2147483648", "<= 2147483647 (int32)", "tok = 524288"),
         "Declare tok with max=524287; or",
     ),
-    "A17": ("element A[2147483648]", ("the index 2147483648", "<= 2147483647 (int32)"), "say index_dtype int64"),
+    "A17": ("element A[2147483648]", ("the index 2147483648", "to 2147483647 (int32)"), "say index_dtype int64"),
     "B02": ("element (1, 0) of SM", ("byte 130", "byte 128 or 132", "SM[1, 0]", "different 4-byte words"), "72 instead of 65 float16"),
     "B06": (
         "at fault: trans",

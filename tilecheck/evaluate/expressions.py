@@ -51,7 +51,7 @@ class Limits:
         """The value, or LimitError where it is outside."""
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             if text == str(value):
-                raise LimitError(f"an index from {self.low} to {self.high}", f"{value}")
+                raise LimitError(f"an index from {self.low} to {self.high}", f"the index {value}")
             raise LimitError(f"{self.low} <= {text} <= {self.high}", f"{text} = {value}")
         return value
 

@@ -416,8 +416,7 @@ def base_residues(problem: Problem, side: Side, modulus: int) -> tuple[int, ...]
         return own_residues(side.tensor.align or 1, side.tensor.base, modulus)
     rules: list[tuple[int, int]] = []
     for other in problem.sides:
-        same = other is side or (side.tensor.tensor is not None and other.tensor.tensor == side.tensor.tensor)
-        if same:
+        if other.tensor.tensor == side.tensor.tensor:
             rules.append((other.tensor.align or 1, 0))
             if other.tensor.base is not None:
                 rules.append(other.tensor.base)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _BYTE = re.compile(r"\bbyte (-?\d+)")
 _MULTIPLE = re.compile(r"^a multiple of (\d+) bytes$")
-_SAME = re.compile(r"^(.+) = \1$")
 _BASE = re.compile(r"^base\((.*)\)$")
 
 
@@ -158,8 +157,6 @@ def _sides(name: str, operand: Operand | None, call: Call, contract: Contract, e
         found = cut(view, call, contract, example)
         return (expected, actual) if found is None else _leaves(view, found)
     if name == "index.range":
-        if _SAME.match(actual):
-            actual = f"the index {actual.split(' = ')[0]}"
         offset = re.match(r"^element offset (-?\d+)$", actual)
         if offset is not None:
             actual += f" (byte {int(offset[1]) * view.tensor.bits // 8})"

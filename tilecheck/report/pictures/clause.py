@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 16
 _OWNER = re.compile(r"^(\w+(?: (?:%|//) 4)?) -?\d+")
 _BYTES = re.compile(r"(\d+) bytes$")
+_IN_TYPE = re.compile(r"<=|^an index from")
 _VALUE = re.compile(r"(-?\d+)$")
 
 
@@ -135,7 +136,7 @@ def _backing(found: Failure) -> list[Picture | None]:
 
 def _index_range(found: Failure) -> list[Picture | None]:
     value = _VALUE.search(found.example.actual)
-    return [bits.out_of_type(int(value[1]), found.call.index_dtype, found.coordinate)] if value and "<=" in found.example.expected else []
+    return [bits.out_of_type(int(value[1]), found.call.index_dtype, found.coordinate)] if value and _IN_TYPE.search(found.example.expected) else []
 
 
 def _storage(found: Failure) -> list[Picture | None]:
