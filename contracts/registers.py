@@ -45,6 +45,18 @@ BITS = {
     "u16x2": 32,
     "s16x2": 32,
     "pred": 1,
+    "tf32": 32,
+    "e4m3x2": 16,
+    "e5m2x2": 16,
+    "e2m3x2": 16,
+    "e3m2x2": 16,
+    "ue8m0x2": 16,
+    "e2m1x2": 8,
+    "e4m3x4": 32,
+    "e5m2x4": 32,
+    "e2m3x4": 32,
+    "e3m2x4": 32,
+    "e2m1x4": 16,
     **{f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64, 128)},
     "f32": 32,
     "f64": 64,
@@ -90,7 +102,8 @@ def _grammar(
     return Grammar(mnemonic, own, (*_rules(allowed, (*slots, *late)), *rules), (Floor(both(), "sm_75"), *floors), source)
 
 
-def _flag(name: str) -> Slot:
+def flag(name: str) -> Slot:
+    """A qualifier that is written or not."""
     return Slot(name, (name,))
 
 
@@ -98,7 +111,7 @@ def _may(*values: str) -> tuple[str, ...]:
     return ("", *values)
 
 
-RND, FTZ, SAT, RELU = Slot("rounding", ROUNDINGS), _flag("ftz"), _flag("sat"), _flag("relu")
+RND, FTZ, SAT, RELU = Slot("rounding", ROUNDINGS), flag("ftz"), flag("sat"), flag("relu")
 MIXED = Slot("mixed", ("f16", "bf16"))
 """The type of the sources that are added or multiplied, where it is not that of the result."""
 PLAIN: Mapping[str, tuple[str, ...]] = {}
@@ -138,7 +151,7 @@ MUL = _grammar(
 FUSED = {"ftz": _may("ftz"), "sat": _may("sat"), "oob": _may("oob"), "relu": _may("relu")}
 FMA = _grammar(
     "fma",
-    (RND, FTZ, SAT, _flag("oob"), RELU),
+    (RND, FTZ, SAT, flag("oob"), RELU),
     {
         "f32": {"rounding": ROUNDINGS, "ftz": _may("ftz"), "sat": _may("sat"), "mixed": _may("f16", "bf16")},
         "f64": {"rounding": ROUNDINGS},
@@ -230,7 +243,7 @@ OF_HALVES = is_("type", *HALVES)
 
 
 def _choice(mnemonic: str, source: str) -> Grammar:
-    slots = (RELU, FTZ, _flag("NaN"), _flag("xorsign"), _flag("abs"))
+    slots = (RELU, FTZ, flag("NaN"), flag("xorsign"), flag("abs"))
     three = Floor(both(written("abs"), is_("xorsign", "")), "sm_100")
     floors = (
         Floor(either(OF_HALVES, written("NaN")), "sm_80"),
@@ -247,7 +260,7 @@ MOV = _grammar(
 )
 
 
-def _register(name: str, type_: str, *, number: bool = True, any_type: bool = False) -> Register:
+def one_register(name: str, type_: str, *, number: bool = True, any_type: bool = False) -> Register:
     """One register of a type."""
     bits, write = BITS[type_], name == "d"
     raw = type_ not in DTYPES
@@ -260,10 +273,12 @@ def _register(name: str, type_: str, *, number: bool = True, any_type: bool = Fa
         write=write,
         dtypes=dtypes,
         number="" if write or not number or bits not in {16, 32, 64} else kind,
+        ptx=".b8" if type_ == "e2m1x2" else "",
     )
 
 
-def _contract(grammar: Grammar, q: Mapping[str, str], operands: tuple[Register, ...], move: Move | None = None) -> Contract:
+def form(grammar: Grammar, q: Mapping[str, str], operands: tuple[Register, ...], move: Move | None = None) -> Contract:
+    """The contract of an instruction that each thread executes on its own registers."""
     names = ", ".join(f"{{{operand.name}}}" for operand in operands)
     return Contract(
         opcode=grammar.spell(q),
@@ -286,12 +301,12 @@ def _of(grammar: Grammar, names: str) -> Callable[[Mapping[str, str]], Contract]
     """The contract of an instruction whose operands are of one type; with a mixed type all but the result and the last operand are of that."""
 
     def contract(q: Mapping[str, str]) -> Contract:
-        operands = [_register(name, q["type"]) for name in names]
+        operands = [one_register(name, q["type"]) for name in names]
         if q.get("mixed"):
-            operands[1:-1] = [_register(name, q["mixed"]) for name in names[1:-1]]
+            operands[1:-1] = [one_register(name, q["mixed"]) for name in names[1:-1]]
         if q.get("half") == "wide":
-            operands[0] = _register("d", f"{q['type'][0]}{2 * BITS[q['type']]}")
-        return _contract(grammar, q, tuple(operands))
+            operands[0] = one_register("d", f"{q['type'][0]}{2 * BITS[q['type']]}")
+        return form(grammar, q, tuple(operands))
 
     return contract
 
@@ -300,8 +315,8 @@ def choice(grammar: Grammar) -> Callable[[Mapping[str, str]], Contract]:
     """The lesser or greater of two; of three from sm_100 on."""
 
     def contract(q: Mapping[str, str]) -> Contract:
-        two = _contract(grammar, q, tuple(_register(name, q["type"]) for name in "dab"))
-        three = _contract(grammar, q, tuple(_register(name, q["type"]) for name in "dabc"))
+        two = form(grammar, q, tuple(one_register(name, q["type"]) for name in "dab"))
+        three = form(grammar, q, tuple(one_register(name, q["type"]) for name in "dabc"))
         three = replace(three, arch="sm_100", isa="8.8")
         if q["type"] != "f32" or q["xorsign"]:
             return two
@@ -312,8 +327,8 @@ def choice(grammar: Grammar) -> Callable[[Mapping[str, str]], Contract]:
 
 def mov(q: Mapping[str, str]) -> Contract:
     """The copy of a register; a register of .b32, .b64 or .b128 from its parts, the first in the lowest bits, or into them."""
-    bits, sides = BITS[q["type"]], tuple(_register(name, q["type"], any_type=True) for name in "da")
-    whole = _contract(MOV, q, sides, Move("d", "a", source=(WORD,)))
+    bits, sides = BITS[q["type"]], tuple(one_register(name, q["type"], any_type=True) for name in "da")
+    whole = form(MOV, q, sides, Move("d", "a", source=(WORD,)))
     parts = [count for count in (2, 4) if q["type"] in {"b32", "b64", "b128"} and bits // count in {16, 32, 64}]
     return replace(whole, variants=tuple(one for count in parts for one in (_pack(whole, bits, count), _unpack(whole, bits, count))))
 

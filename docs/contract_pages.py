@@ -36,6 +36,7 @@ EXAMPLES = {
         "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8",
     ),
     "mov": ("mov.b32",),
+    "cvt": ("cvt.rn.f16x2.f32", "cvt.rni.s32.f32", "cvt.rn.satfinite.e4m3x2.f32"),
     "add": ("add.f32", "add.f16x2"),
     "fma": ("fma.rn.f32",),
     "max": ("max.f32",),

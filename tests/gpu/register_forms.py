@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tests.gpu.documents import Form, Json, document
-from tilecheck.contracts.registers import FAMILY
+from tilecheck.contracts import conversions, registers
 from tilecheck.spec import Contract, Register, find_contract
 
 DTYPES = {8: "uint8", 16: "uint16", 32: "uint32", 64: "uint64", 128: "bits128"}
@@ -13,7 +13,7 @@ DTYPES = {8: "uint8", 16: "uint16", 32: "uint32", 64: "uint64", 128: "bits128"}
 
 def spellings() -> Iterator[str]:
     """Every legal spelling but that of predicates, of which there are no views."""
-    for entry in FAMILY.entries:
+    for entry in (*registers.FAMILY.entries, *conversions.FAMILY.entries):
         yield from (entry.grammar.spell(q) for q in entry.grammar.legal() if q["type"] != "pred")
 
 

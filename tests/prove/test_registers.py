@@ -67,10 +67,26 @@ CASES: dict[str, tuple[Json, str, str]] = {
     "a wide product of one width": (change(call("mul.wide.u32"), 0, dtype="uint32"), "refuted", "d.storage"),
     "mixed precision": (call("fma.rn.f32.f16"), "proved", ""),
     "mixed precision of single ones": (change(call("add.f32.f16"), 1, dtype="float32"), "refuted", "a.storage"),
+    "two floats converted to a pair": (call("cvt.rn.f16x2.f32"), "proved", ""),
+    "a pair of halves from floats": (change(call("cvt.rn.f16x2.f32"), 0, dtype="float16"), "refuted", "d.storage"),
+    "a float converted to an integer": (call("cvt.rni.s32.f32"), "proved", ""),
+    "an integer as a float": (change(call("cvt.rni.s32.f32"), 1, dtype="int32"), "refuted", "a.type"),
+    "a number converted": (number(call("cvt.rn.bf16.f32"), 1, 0.1), "proved", ""),
+    "four floats with random bits": (call("cvt.rs.satfinite.e4m3x4.f32"), "proved", ""),
+    "three floats with random bits": (
+        change(call("cvt.rs.satfinite.e4m3x4.f32"), 1, shape=[32, 2, 3], layout="S[(32,2,3):(1@laneid,3,1)]"),
+        "refuted",
+        "a.shape",
+    ),
+    "pairs of 8-bit floats before sm_89": (call("cvt.rn.satfinite.e4m3x2.f32", arch="sm_86"), "refuted", "opcode"),
     "two halves packed": (call("mov.b32", 1), "proved", ""),
     "a word unpacked": (call("mov.b32", 2), "proved", ""),
     "four halves packed": (call("mov.b64", 3), "proved", ""),
-    "three halves packed": (change(call("mov.b32", 1), 1, shape=[32, 2, 3], layout="S[(32,2,3):(1@laneid,3,1)]"), "refuted", "a.storage a.shape"),
+    "three halves packed": (
+        change(call("mov.b32", 1), 1, shape=[32, 2, 3], layout="S[(32,2,3):(1@laneid,3,1)]"),
+        "refuted",
+        "a.storage a.shape",
+    ),
     "both halves of an unpacked word in one register": (
         change(call("mov.b32", 2), 0, layout="S[(32,2,2):(1@laneid,1,0)]"),
         "refuted",
@@ -118,7 +134,9 @@ def test_a_form_for_the_gpu_is_proved(form):
     assert [hazard.id for hazard in verdict.hazards] == (["alias"] if "reads what" in form.name else [])
 
 
-@pytest.mark.parametrize("mnemonic", ["mov", "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rcp", "ex2", "lg2"])
+@pytest.mark.parametrize(
+    "mnemonic", ["mov", "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rcp", "ex2", "lg2", "cvt"]
+)
 def test_every_form_is_proved_by_structure_alone(mnemonic):
     for opcode in (one for one in spellings() if one.startswith(f"{mnemonic}.")):
         for contract in forms_of(opcode):

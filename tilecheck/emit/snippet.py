@@ -243,7 +243,7 @@ def _interface(binding: Binding, registers: Registers, names: frozenset[str]) ->
             bank, count = registers.banks[operand.spec.name], registers.slots[operand.tensor]
             if any(o.tensor == operand.tensor for o in binding.operands[: binding.operands.index(operand)]):
                 continue
-            declarations.append(f".reg {REGISTER_TYPES[operand.spec.bits]} {bank}<{count}>;")
+            declarations.append(f".reg {operand.spec.ptx or REGISTER_TYPES[operand.spec.bits]} {bank}<{count}>;")
             sets[f"{bank}0..{count - 1}"] = f"the slots of {operand.label}, {operand.spec.bits} bits each"
     for tensor, name in registers.pointers.items():
         bound = next(o for o in binding.operands if o.tensor == tensor)

@@ -38,6 +38,7 @@ class Register:
     atom: the operand's own suffix, None for the contract's. over: the loops of the contract that its repeat axes end in, None for all of them.
     then: the operand that stands in its place in all steps but the first of the loops it is not over, None where it stands there in all.
     number: the PTX type in which a number may stand in its place, the same for all elements; "" where it must be a view.
+    ptx: the class of its registers, where it is not the one of their width (an element of eight bits is in a .b16 register).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Register:
     over: tuple[str, ...] | None = None
     then: str | None = None
     number: str = ""
+    ptx: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,7 +456,7 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
             "lane": term_data(operand.lane),
             "register": term_data(operand.register),
             **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
-            **_written(operand, {"over": None, "then": None, "number": ""}),
+            **_written(operand, {"over": None, "then": None, "number": "", "ptx": ""}),
         }
     return {
         "kind": "memory",

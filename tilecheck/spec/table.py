@@ -22,8 +22,9 @@ BUILT_IN: dict[str, str] = {
     "stmatrix": "tilecheck.contracts.matrix",
     "movmatrix": "tilecheck.contracts.matrix",
     "mma": "tilecheck.contracts.mma",
+    "cvt": "tilecheck.contracts.conversions",
     **dict.fromkeys(
-        ("mov", "add", "sub", "mul", "div", "fma", "min", "max", "abs", "neg", "sqrt", "rcp", "ex2", "lg2"), "tilecheck.contracts.registers"
+        ("add", "sub", "mul", "div", "fma", "sqrt", "rcp", "ex2", "lg2", "abs", "neg", "min", "max", "mov"), "tilecheck.contracts.registers"
     ),
     "cp.async": "tilecheck.contracts.cp_async",
     "cp.async.bulk": "tilecheck.contracts.bulk",
@@ -34,6 +35,9 @@ BUILT_IN: dict[str, str] = {
     "cp.reduce.async.bulk.tensor": "tilecheck.contracts.tma",
 }
 NEIGHBOURS = (
+    "add.cc",
+    "sub.cc",
+    "cvt.pack",
     "cp.async.commit_group",
     "cp.async.wait_group",
     "cp.async.wait_all",
