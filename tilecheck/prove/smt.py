@@ -30,6 +30,8 @@ BITS = 70
 """Bit operations are taken apart into bits, for the integer encoding, up to this width."""
 DIVISORS = 64
 """A divisor that is no constant is taken apart into its values up to this one."""
+PATIENCE = 2
+"""How often z3 may give up on smaller counterexamples of one obligation."""
 WIDEST_PRODUCT = 48
 """Products of two variables are bit-blasted up to this width only: integers do them better."""
 BIT_OPS = frozenset({"^", "&", "|"})
@@ -522,6 +524,17 @@ class Query:
         for constraint in (*constraints, *self.encoding.definitions):
             self.solver.add(constraint)
         self.sent = len(self.encoding.definitions)
+        self.patience = PATIENCE
+
+    def nearer(self, *more: Term) -> dict[str, int] | None:
+        """As `ask`, for a smaller counterexample; where z3 gives up too often the one that is known stays: it is one all the same."""
+        if not self.patience:
+            return None
+        try:
+            return self.ask(*more)
+        except Unsupported:
+            self.patience -= 1
+            return None
 
     def ask(self, *more: Term) -> dict[str, int] | None:
         """The values of a model; None where there is none; Unsupported where z3 gives up."""
@@ -574,27 +587,20 @@ def _least(query: Query, values: dict[str, int]) -> dict[str, int]:
 
 
 def _nearest(query: Query, variable: Variable, values: dict[str, int], fixed: list[Term]) -> dict[str, int]:
+    """The values with this variable nearest to 0: ranges around 0 are doubled until one holds a value, then halved."""
     own = var(variable.name)
-    low, high = 0, abs(values[variable.name])
+    low, high, reach = 0, abs(values[variable.name]), 0
     while low < high:
-        middle = (low + high) // 2 if low else min(high - 1, max(0, high // 2))
-        found = _asked(query, *fixed, terms.le(-middle, own), terms.le(own, middle))
+        middle = min(reach, high - 1) if reach >= 0 else (low + high) // 2
+        found = query.nearer(*fixed, terms.le(-middle, own), terms.le(own, middle))
         if found is None:
-            low = middle + 1
+            low, reach = middle + 1, 2 * reach + 1 if reach >= 0 else reach
         else:
-            values, high = found, abs(found[variable.name])
+            values, high, reach = found, abs(found[variable.name]), -1
     if values[variable.name] < 0:
-        found = _asked(query, *fixed, terms.eq(own, -values[variable.name]))
+        found = query.nearer(*fixed, terms.eq(own, -values[variable.name]))
         values = values if found is None else found
     return values
-
-
-def _asked(query: Query, *more: Term) -> dict[str, int] | None:
-    """As `ask`; where z3 gives up on a smaller value, the larger one stays: it is a counterexample all the same."""
-    try:
-        return query.ask(*more)
-    except Unsupported:
-        return None
 
 
 def decide(obligation: Obligation, rlimit: int) -> Outcome:
