@@ -200,6 +200,12 @@ def test_boxes_of_a_store_that_meet_race():
     assert [[h.id for h in verdict.hazards] for verdict in (near, apart)] == [["memory.race"], []]
 
 
+@pytest.mark.parametrize("stride", [0, 8, 64])
+def test_a_store_into_rows_that_share_bytes_races(stride):
+    verdict = check(read_call(call(STORE, tensor={"layout": f"S[(32,128):({stride},1)]"})), audit=True)
+    assert (verdict.status, [h.id for h in verdict.hazards]) == ("proved", ["memory.race"])
+
+
 def test_a_symbolic_pitch_leaves_a_condition_and_a_declared_one_none():
     free = check(read_call(call(tensor=SYMBOLIC, symbols=[symbol("K", 64, 4096)])))
     known = check(read_call(call(tensor=SYMBOLIC, symbols=[symbol("K", 64, 4096, 8)])))

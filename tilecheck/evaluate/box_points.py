@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from math import prod
 
-from tilecheck.evaluate.boxes import Boxes, Issue, Spend
+from tilecheck.evaluate.boxes import ELEMENTS, Boxes, Issue, Spend, unmixed
 from tilecheck.evaluate.case import Case, Scene
 from tilecheck.evaluate.clauses import Observation
+from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import Expression, LimitError
 from tilecheck.evaluate.fields import Fields
 from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.parameters import copies
-from tilecheck.evaluate.views import Coordinate
+from tilecheck.evaluate.views import Coordinate, FixedView
 
 Where = tuple[Mapping[str, int], int | None, int | None, int | None, Coordinate, Coordinate, Coordinate]
 """Symbols, CTA, warp, lane, group, repeat, atom."""
+
+
+def _apart(fixed: FixedView) -> bool:
+    """Whether every axis passes all that the axes of smaller strides reach."""
+    extents = fixed.shapes[-1]
+    zero = (0,) * len(extents)
+    first, reach = fixed.address(zero), fixed.view.bits
+    steps = [fixed.address(tuple(int(j == k) for j in range(len(zero)))) - first for k, extent in enumerate(extents) if extent > 1]
+    for stride, extent in sorted(zip(steps, (extent for extent in extents if extent > 1), strict=True)):
+        if stride < reach:
+            return False
+        reach += (extent - 1) * stride
+    return True
+
+
 NOWHERE: Where = ({}, None, None, None, (), (), ())
 Writer = tuple[Issue, Mapping[str, int]]
 LEVELS = ("cta", "warp", "thread")
@@ -182,7 +199,7 @@ class BoxPoints(Boxes):
         """The ids of the hazards of a legal call."""
         stored = self.fields.spec["store"]
         if (self.image is not None and self.image.write and self._meet(self._loaded, spend)) or (
-            stored and self.fields.spec["types"] is None and self._meet(self._stored, spend)
+            stored and self.fields.spec["types"] is None and (self._overlapping() or self._meet(self._stored, spend))
         ):
             yield "memory.race"
         if stored and self._tail(spend):
@@ -191,6 +208,22 @@ class BoxPoints(Boxes):
             yield "coords.unused"
         if self.case.launch.scope == "thread" and self._many(spend):
             yield "issue.many"
+
+    def _overlapping(self) -> bool:
+        """Whether elements of the tensor share a place, whatever box is stored; symbolic tensors are not looked at."""
+        if self.tensor.view.declared_names:
+            return False
+        for scene in self.scenes(set(self.tensor.view.names)):
+            fixed = scene.fixed(self.tensor, None)
+            extents = fixed.shapes[-1]
+            if prod(extents) > ELEMENTS:
+                if not unmixed(fixed):
+                    raise TooLargeError("a tensor of too many elements")
+                return not _apart(fixed)
+            places = {fixed.address(c) for c in product(*(range(extent) for extent in extents))}
+            if len(places) < prod(extents):
+                return True
+        return False
 
     def _every(self) -> Iterator[Scene]:
         yield from self.scenes({symbol.name for symbol in self.case.symbols})

@@ -82,6 +82,9 @@ class Boxes:
         """The clauses that must hold before this one is owed."""
         name, _, short = clause.partition(".")
         image = () if self.image is None else ("participation", f"{self.image.name}.shape")
+        if clause.endswith(".operands"):
+            tensor = (f"{self.tensor.name}.{part}" for part in ("type", "storage", "shape", "bounds"))
+            return ("participation", *image, "box", "descriptor", "coords", "coords.index.range", *tensor)
         if clause in {"box", "descriptor", f"{self.barrier}.storage"} or short == "type":
             return ("operands",)
         if clause in {"coords", "coords.index.range"}:

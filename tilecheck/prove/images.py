@@ -26,6 +26,8 @@ STATEMENT = "every box starts where the instruction can start it: 32-bit coordin
 COORDINATE = (-(1 << 31), (1 << 31) - 1)
 """Coordinates are signed 32-bit operands."""
 LEVELS = frozenset({"cta", "warp", "thread"})
+MOST_ELEMENTS = 1 << 17
+"""Elements of a tensor whose places are compared one by one."""
 
 
 # --- coordinates ------------------------------------------------------------------------------------------------------
@@ -353,13 +355,34 @@ def tensor_extents(tensor: Side) -> tuple[Term, ...]:
 
 def written_twice(checker: Decisions, problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Hazard | None:
     """Two instructions store to one element: their boxes meet inside the tensor. Two reductions of one element are no race."""
-    if box.copy.types is not None or (not repeats and sole(problem)):
+    if box.copy.types is not None:
+        return None
+    if overlapping(tensor):
+        return Hazard("memory.race", f"elements of {tensor.name} share bytes: a store writes them more than once")
+    if not repeats and sole(problem):
         return None
     own, extents = positions(problem, box, repeats), tensor_extents(tensor)
     obligation = pair(problem, repeats, issuing(problem, box), lambda there: met(box, own, tuple(there(term) for term in own), extents))
     if checker.tiers.decide(obligation).holds is not False:
         return None
     return Hazard("memory.race", f"two instructions store to one element of {tensor.name}; which one wins is undefined")
+
+
+def overlapping(tensor: Side) -> bool:
+    """Whether elements of the tensor share bytes, as its strides say in numbers; of vast tensors whether they may."""
+    form = tensor.strided
+    if form is None:
+        return False
+    factors = [(extent, stride) for axis in form.axes for extent, _, stride in axis]
+    if injective(factors, form.bits):
+        return False
+    total, places = 1, {0}
+    for extent, stride in factors:
+        total *= extent
+        if total > MOST_ELEMENTS:
+            return True
+        places = {place + k * stride for place in places for k in range(extent)}
+    return len(places) < total
 
 
 def met(box: Box, one: tuple[Term, ...], other: tuple[Term, ...], extents: tuple[Term, ...]) -> Term:
