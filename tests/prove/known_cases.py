@@ -21,7 +21,17 @@ from tilecheck.spec import BadSpelling, data, find_contract, mnemonic_of
 
 DATA = Path(__file__).parent.parent / "data"
 FILES = ("rules.jsonl", "fuzz.jsonl")
-MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix", "mma", "add", "cp.async", "cp.async.bulk", "cp.reduce.async.bulk") + (
+MNEMONICS = (
+    "ld",
+    "st",
+    "ldmatrix",
+    "stmatrix",
+    "movmatrix",
+    "mma",
+    "add",
+    "cp.async",
+    "cp.async.bulk",
+    "cp.reduce.async.bulk",
     "cp.async.bulk.tensor",
     "cp.reduce.async.bulk.tensor",
 )
