@@ -85,7 +85,9 @@ class Registers:
             if isinstance(operand.spec, Register):
                 if widths.setdefault(operand.tensor, operand.spec.bits) != operand.spec.bits:
                     other = f"{widths[operand.tensor]} bits by another operand, of {operand.spec.bits} by {operand.label}"
-                    raise EmissionError(f"the registers of {operand.tensor} are taken as registers of {other}: PTX has one width for a register")
+                    raise EmissionError(
+                        f"the registers of {operand.tensor} are taken as registers of {other}: PTX has one width for a register"
+                    )
                 self.banks[operand.spec.name] = f"%{names.of(operand.tensor)}_"
                 own = [issue.slots[operand.spec.name] for issue in issues if operand.spec.name not in issue.instead]
                 used = max((slot for slots in own for slot in slots), default=-1) + 1

@@ -157,7 +157,11 @@ class Model:
     def _barrier(self, clause: str) -> Observation | None:
         name = clause.partition(".")[0]
         space = str(self.case.parameters[name])
-        return None if space == "shared" else Observation("shared memory", space, f"{name} is in {space} memory, a barrier is in shared memory.")
+        return (
+            None
+            if space == "shared"
+            else Observation("shared memory", space, f"{name} is in {space} memory, a barrier is in shared memory.")
+        )
 
     def _chunk(self) -> Observation | None:
         case = self.case
