@@ -576,7 +576,14 @@ SPELLING = frozenset({"opcode", "space.explicit"})
 def forget() -> None:
     """What is remembered of calls is forgotten, so that a mutant meets every call anew."""
     express.forget()
-    for cached in (scopes.execution_of, scopes.group_axes_of, problem.context_of, problem.span_bytes, problem.own_residues, structure.executing):
+    for cached in (
+        scopes.execution_of,
+        scopes.group_axes_of,
+        problem.context_of,
+        problem.span_bytes,
+        problem.own_residues,
+        structure.executing,
+    ):
         cached.cache_clear()
 
 

@@ -77,6 +77,7 @@ def test_every_spelling_reads_back_as_itself():
     assert len(every) == len(set(every))
     assert all(contract.opcode == opcode for opcode in every for contract in forms_of(opcode))
 
+
 def test_instructions_that_begin_like_ours_have_no_contract():
     for opcode in ("add.cc.s32", "sub.cc.u32", "cvt.pack.sat.u8.s32.b32"):
         assert find_contract(opcode) is None

@@ -61,7 +61,9 @@ class Products(Replay):
     def image(self) -> Image:
         """Every slot that the call writes; UnpredictedError where an instruction reads what an earlier one wrote."""
         rows: list[Row] = []
-        if any(side.operand is not None and side.operand.tensor == self.target.tensor for name, side in self.sides.items() if name != "dst"):
+        if any(
+            side.operand is not None and side.operand.tensor == self.target.tensor for name, side in self.sides.items() if name != "dst"
+        ):
             self._note_writes()
         for thread in self.executing():
             if self.scene(thread).predicate(thread):
@@ -147,7 +149,9 @@ class Products(Replay):
         unit = self.unit(side.operand, self._place(thread, side.operand, free, step), atom, number, side.unit_bits)
         order = (*free, *(step[name] for name in self.case.loops))
         if side.operand.tensor == self.target.tensor and self.written.get((unit.thread, unit.slot), order) < order:
-            raise UnpredictedError(f"{side.operand.label} {list(unit.thread)} slot {unit.slot} is read after an earlier instruction of the call wrote it")
+            raise UnpredictedError(
+                f"{side.operand.label} {list(unit.thread)} slot {unit.slot} is read after an earlier instruction of the call wrote it"
+            )
         bit = unit.bit % side.operand.view.bits + side.low
         return [side.operand.label, [*unit.thread, unit.slot], bit, side.bits or side.unit_bits]
 

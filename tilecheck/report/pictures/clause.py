@@ -136,7 +136,11 @@ def _backing(found: Failure) -> list[Picture | None]:
 
 def _index_range(found: Failure) -> list[Picture | None]:
     value = _VALUE.search(found.example.actual)
-    return [bits.out_of_type(int(value[1]), found.call.index_dtype, found.coordinate)] if value and _IN_TYPE.search(found.example.expected) else []
+    return (
+        [bits.out_of_type(int(value[1]), found.call.index_dtype, found.coordinate)]
+        if value and _IN_TYPE.search(found.example.expected)
+        else []
+    )
 
 
 def _storage(found: Failure) -> list[Picture | None]:
