@@ -77,13 +77,22 @@ def append(operand: Document, *steps: Document) -> None:
     operand["view"] = [*(operand.get("view") or []), *steps]
 
 
+WORDS = ("mbar", "format")
+"""Parameters whose text is a word."""
+
+
+def nested(container: Any) -> Iterator[tuple[Any, Any]]:
+    """(container, key) of every entry of parameters, in lists of lists too."""
+    for key in container if isinstance(container, dict) else range(len(container)):
+        if isinstance(container[key], list):
+            yield from nested(container[key])
+        elif key not in WORDS:
+            yield container, key
+
+
 def expressions(document: Document) -> Iterator[tuple[Any, Any]]:
     """(container, key) of every text that is an expression."""
-    places: list[tuple[Any, Any]] = [
-        (document, "guard"),
-        (document.get("parameters") or {}, "pred"),
-        (document.get("parameters") or {}, "cache_policy"),
-    ]
+    places: list[tuple[Any, Any]] = [(document, "guard"), *nested(document.get("parameters") or {})]
     places += [(document.get("assume") or [], k) for k in range(len(document.get("assume") or []))]
     for operand in document["operands"]:
         places += [
@@ -121,6 +130,9 @@ def room(document: Document, operand: Document, more: int) -> bool:
 
 
 def shiftable(document: Document, operand: Document) -> bool:
+    contract = contract_of(document)
+    if contract is not None and contract.box is not None:  # the address of a tensor map is a field of it
+        return False
     return static(operand) and alone(document, operand) and limits(parse_layout(operand["layout"]))[0] >= 0  # type: ignore[operator]
 
 
@@ -314,6 +326,8 @@ def repeats_permuted(document: Document, rng: random.Random) -> Document | None:
     """Repeat axes are the same for every operand and in no order that a clause knows."""
     contract, call = contract_of(document), read_call(document)
     if contract is None or len(views(document)) != len(document["operands"]) or len(call.operands) != len(contract.operands):
+        return None
+    if contract.box is not None or contract.loops:  # the steps of a box are written for each repeat axis, the loops of a product have names
         return None
     front, back = len(group_kinds(call.scope, call.launch, contract.collective)), len(contract.atom)
     ranks = {len(view.shape) for view in call.operands if isinstance(view, View)}
