@@ -122,3 +122,11 @@ def test_coalescing_keeps_every_place(factors: Axis) -> None:
 
 def test_a_known_start_is_a_known_number() -> None:
     assert constant(5) == Known(5, 5, 0, 5)
+
+
+def test_an_axis_that_a_slice_cuts_to_one_coordinate_is_written_all_the_same() -> None:
+    view = View(Tensor("R", (2, 32), "uint32", "register", "S[(2,32):(1@warpid,1@laneid)] + -1@warpid")).sub([1, 0], [1, 32])
+    form = strided(trace(view), same, {})
+    assert form is not None
+    assert form.other == {"warpid": 0, "laneid": 0}
+    assert not form.storage_only

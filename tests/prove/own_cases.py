@@ -1284,3 +1284,72 @@ case(
     in_registers("S[(2,8,4):(1,4@laneid,1@laneid)] + 1", "S[(2,8,4):(1,4@laneid,1@laneid)]", (2, 8, 4), "X"),
     hazard="alias",
 )
+
+
+# --- axes that a slice cuts to one coordinate are written all the same -----------------------------------------------
+
+
+def cut(layout: str, shape: Extents, row: int = 0) -> Document:
+    """Registers of which a slice takes one row."""
+    view = [start(row, *(0 for _ in shape[1:]), extent=[1, *shape[1:]]), {"op": "reshape", "shape": list(shape[1:])}]
+    return registers(shape, layout, view=view)
+
+
+refuted(
+    "warp 1 is handed the registers of warp 0",
+    "owner",
+    call("ld.global.b32", [cut("S[(2,32,1):(1@warpid,1@laneid,1)]", (2, 32, 1)), memory([32, 1])], "warp", (64,)),
+)
+case(
+    "warp 0 alone is handed the registers of warp 0",
+    call("ld.global.b32", [cut("S[(2,32,1):(1@warpid,1@laneid,1)]", (2, 32, 1)), memory([32, 1])], "warp", (64,), guard="warpid == 0"),
+)
+refuted(
+    "an offset that a slice takes back is written",
+    "owner",
+    call("ld.global.b32", [cut("S[(2,32,1):(1@warpid,1@laneid,1)] + -1@warpid", (2, 32, 1), 1), memory([32, 1])], "warp", (64,)),
+)
+refuted(
+    "matrix registers of another warp",
+    "owner",
+    call(
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
+        [cut("S[(2,1,8,4):(1@warpid,1,4@laneid,1@laneid)]", (2, 1, 8, 4)), memory([1, 8, 4], space="shared")],
+        "warp",
+        (64,),
+    ),
+)
+refuted(
+    "a thread axis at thread scope that a slice cuts",
+    "owner",
+    call("ld.global.v4.b32", [cut("S[(8,4):(1@laneid,1)]", (8, 4)), memory([4])], block=(1,)),
+)
+refuted(
+    "shared memory of CTA 0 in CTA 1",
+    "owner",
+    call(
+        "ld.shared.b32",
+        [
+            registers((32, 1), "S[(32,1):(1@laneid,1)]"),
+            memory(
+                [2, 32, 1],
+                "S[(2,32,1):(1@cbx,1,1)]",
+                space="shared",
+                view=[start(0, 0, 0, extent=[1, 32, 1]), {"op": "reshape", "shape": [32, 1]}],
+            ),
+        ],
+        "warp",
+        (32,),
+        (2,),
+    ),
+)
+# --- a symbol without a bound keeps to the index type ----------------------------------------------------------------
+
+case("a least value beyond the index type", at("n", symbols=[symbol("n", 1 << 31, None)], index_dtype="int32"), "vacuous")
+case("a largest value below the index type", at("4 * (n % 2)", symbols=[symbol("n", None, -(1 << 31) - 1)], index_dtype="int32"), "vacuous")
+case("no multiple inside the index type", at("n", symbols=[symbol("n", 1, None, multiple_of=1 << 40)], index_dtype="int32"), "vacuous")
+case(
+    "an assumption beyond the index type",
+    at("n", symbols=[symbol("n", None, None)], assume=["n >= 2147483648"], index_dtype="int32"),
+    "vacuous",
+)

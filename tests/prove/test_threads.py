@@ -37,7 +37,17 @@ def test_it_is_as_the_sentence_says(sentence):
         assert {hazard.id for hazard in verdict.hazards} == ({own.hazard} if own.hazard else set())
 
 
-LARGE = frozenset({"a guard uniform in the grid", "a start below a symbolic extent", "a start at a symbolic extent"})
+LARGE = frozenset(
+    {
+        "a guard uniform in the grid",
+        "a start below a symbolic extent",
+        "a start at a symbolic extent",
+        "a least value beyond the index type",
+        "a largest value below the index type",
+        "no multiple inside the index type",
+        "an assumption beyond the index type",
+    }
+)
 """Cases whose symbols have no bounds: brute force looks at the first points only."""
 
 

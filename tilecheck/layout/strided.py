@@ -29,7 +29,8 @@ class NoStridedForm(Exception):  # noqa: N818 (control flow inside this package)
 class Strided:
     """Element (c0, c1, ...) of the view lies at `start` + the sum of its digits times their strides, before the swizzles.
 
-    axes: the digits of each coordinate. start: known values of the constant part (bits on `m`). other: constants of the other axes.
+    axes: the digits of each coordinate. start: known values of the constant part (bits on `m`). other: the constant on each other axis that the
+    declared layout writes, 0 included: an axis that a slice cuts to one coordinate is written all the same.
     bits: of one element. fine: the XORs permute aligned blocks of so many bits as wholes (0: no swizzle).
     """
 
@@ -117,11 +118,13 @@ class _Builder:
             if isinstance(extent, Expr) or isinstance(stride, Expr):
                 raise NoStridedForm
             if extent != 1:
+                if stride and one.axis != STORAGE:
+                    self.constant.setdefault(one.axis, 0)
                 factors.append((extent, one.axis, stride * self.declared if one.axis == STORAGE else stride))
         for name, value in tile.offset:
             if isinstance(value, Expr):
                 raise NoStridedForm
-            self.constant[name] = value * self.declared if name == STORAGE else value
+            self.constant[name] = self.constant.get(name, 0) + (value * self.declared if name == STORAGE else value)
         axes = _regrouped(factors, self.trace.tensor.shape)
         for stage in self.trace.stages:
             step = stage.step
@@ -152,7 +155,7 @@ class _Builder:
         return Known(low, high, modulus, residue % modulus if modulus else residue)
 
     def others(self) -> dict[str, int]:
-        return {name: value for name, value in self.constant.items() if name != STORAGE and value}
+        return {name: value for name, value in self.constant.items() if name != STORAGE}
 
     def sliced(self, axes: list[list[Factor]], step: Slice, before: Sequence[Term]) -> list[list[Factor]]:
         result: list[list[Factor]] = []

@@ -143,6 +143,12 @@ class Context:
         return {v.name: (v.low, v.high) for v in self.symbols if v.low is not None and v.high is not None} | self.run.ranges
 
     @once
+    def bounded(self) -> tuple[Variable, ...]:
+        """The symbols, those without a bound in the range of the index type."""
+        low, high = self.index
+        return tuple(replace(v, low=low if v.low is None else v.low, high=high if v.high is None else v.high) for v in self.symbols)
+
+    @once
     def environment(self) -> Env:
         """What facts and activity say of each symbol and base variable on its own."""
         low, high = self.index
@@ -150,13 +156,7 @@ class Context:
             found = {v.name: ranged(low if v.low is None else v.low, high if v.high is None else v.high, v.step) for v in self.symbols}
             return {**base_coordinates(self.launch), **found}
         base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
-        bounded = [
-            v
-            if v.low is not None and v.high is not None
-            else replace(v, low=low if v.low is None else v.low, high=high if v.high is None else v.high)
-            for v in self.symbols
-        ]
-        return environment((*bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
+        return environment((*self.bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
 
     @once
     def coordinates(self) -> Env:
@@ -185,9 +185,9 @@ class Context:
     def inhabited(self) -> bool:
         """Whether some symbol values surely satisfy the facts, and some thread executes there."""
         if self.run.facts is True and self.run.activity is True:
-            return all(v.count is None or v.count > 0 for v in self.symbols)
+            return all(v.count for v in self.bounded)
         base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
-        found = least((*self.symbols, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
+        found = least((*self.bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
         return found is not None and not isinstance(found, str)
 
 

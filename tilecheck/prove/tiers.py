@@ -135,6 +135,7 @@ class Tiers:
 
     def least(self, variables: Sequence[Variable], parts: Sequence[Term]) -> Mapping[str, int] | str | None:
         """The least values that satisfy all parts, None where there are none, or why nobody knows."""
+        variables = self.bounded(variables)
         found = enumeration.least(variables, tuple(parts))
         if not isinstance(found, str) or not self.solver:
             return found
