@@ -48,7 +48,9 @@ def test_more_documents_than_a_kind_has_are_refused():
         different(same, 1, 2)
 
 
-@pytest.mark.parametrize(("kind", "damage"), [(k, n) for k in KINDS for n in range(len(DAMAGES[k.name]))], ids=lambda part: getattr(part, "name", str(part)))
+@pytest.mark.parametrize(
+    ("kind", "damage"), [(k, n) for k in KINDS for n in range(len(DAMAGES[k.name]))], ids=lambda part: getattr(part, "name", str(part))
+)
 def test_every_damage_is_refuted_by_its_clause(kind: Kind, damage: int):
     rng = random.Random(4)
     for document in different(kind, 4, 5):
