@@ -20,21 +20,40 @@ def contract_for(call: Call) -> Contract | None:
     return None if found is None or isinstance(found, BadSpelling) else fitted(found, call)
 
 
+class Same:
+    """A contract as a cache key: contracts are cached by opcode, so identity is enough."""
+
+    def __init__(self, contract: Contract) -> None:
+        self.contract = contract
+
+    def __hash__(self) -> int:
+        return id(self.contract)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.contract is self.contract
+
+
 def chosen(contract: Contract, call: Call) -> Contract:
     """The variant of a contract that the operands of a call fit, else the contract itself."""
-    for one in contract.variants:
+    for k, one in enumerate(contract.variants):
         if len(one.operands) == len(call.operands):
             pairs = ((o, view) for o, view in zip(one.operands, call.operands, strict=True) if isinstance(view, View))
             if all(view.trace.bits == o.bits and view.trace.shape[-1:] == (one.atom_of(o)[-1].extent,) for o, view in pairs):
-                return replace(one, table=contract)
+                return _variant(Same(contract), k)
     return contract
 
 
+@lru_cache(maxsize=512)
+def _variant(contract: Same, index: int) -> Contract:
+    return replace(contract.contract.variants[index], table=contract.contract)
+
+
 def fitted(contract: Contract, call: Call) -> Contract:
-    """The contract with the extent of its last atom axis and the width of its elements, as the chunk and the first operand say.
+    """The variant that the operands fit, with the extent of its last atom axis and the width of its elements, as the chunk and the first operand say.
 
     Left as it is where no parameter fixes an extent, or where the first operand is no view; a chunk that is no positive number gives extent 0.
     """
+    contract = chosen(contract, call)
     if contract.box is not None:
         return boxed(contract, call)
     parameter = contract.parameter("chunk")
@@ -51,24 +70,11 @@ def boxed(contract: Contract, call: Call) -> Contract:
     box = box_of(call, contract)
     if box is None or contract.table is not None:
         return contract
-    return _boxed(_Same(contract), box)
-
-
-class _Same:
-    """A contract as a cache key: contracts are cached by opcode, so identity is enough."""
-
-    def __init__(self, contract: Contract) -> None:
-        self.contract = contract
-
-    def __hash__(self) -> int:
-        return id(self.contract)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.contract is self.contract
+    return _boxed(Same(contract), box)
 
 
 @lru_cache(maxsize=512)
-def _boxed(same: _Same, box: Box) -> Contract:
+def _boxed(same: Same, box: Box) -> Contract:
     contract = same.contract
     atom = tuple(AtomAxis(f"box.{k}", extent) for k, extent in enumerate(box.image or ()))
     operands = tuple(replace(o, bits=box.bits) if isinstance(o, Memory) else o for o in contract.operands)

@@ -15,6 +15,7 @@ from tilecheck.certificates import folder, recheck
 from tilecheck.certificates.folder import read, write
 from tilecheck.cli import main
 from tilecheck.document import read_call
+from tilecheck.prove.check import check
 from tilecheck.prove.verdict import PROVED, REFUTED
 from tilecheck.symbolic import terms
 
@@ -131,6 +132,21 @@ def test_clauses_proved_without_a_solver_are_certified(certificates):
     found = {one["clause"]: one for one in manifest(certificates)["obligations"]}
     assert {"dst.distinct", "dst.bounds", "src.index.range", "src.bounds", "src.contiguous", "src.aligned"} <= found.keys()
     assert found["src.aligned"]["no_wrap"] is not None
+
+
+def test_the_variant_that_operands_fit_is_certified(tmp_path):
+    """mov.b32 into a vector of two halves has an atom of two, as its verdict."""
+    halves = {"name": "H", "space": "register", "dtype": "float16", "shape": [2], "layout": "S[2:1]"}
+    word = {"name": "W", "space": "register", "dtype": "uint32", "shape": [1], "layout": "S[1:1]"}
+    for layout, status in (("S[2:1]", PROVED), ("S[2:0]", REFUTED)):
+        document = {"schema": "tilecheck/call@1", "opcode": "mov.b32", "scope": "thread", "operands": [{**halves, "layout": layout}, word]}
+        verdict = check(call := read_call(document))
+        assert verdict.status == status
+        write([(call, verdict)], tmp_path / status)
+        assert not recheck.recheck(tmp_path / status, "z3").disagreements
+        known = {one["clause"] for key in ("obligations", "uncertified") for one in manifest(tmp_path / status)[key]}
+        assert {clause.id for clause in verdict.clauses} <= known
+    assert "d.distinct" in {one.clause for one in read(tmp_path / REFUTED) if one.expected == "sat"}
 
 
 def test_files_stand_alone_and_say_what_they_are(certificates):

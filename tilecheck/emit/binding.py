@@ -11,7 +11,7 @@ from tilecheck.call import INDEX_DTYPES, Call, Scalar
 from tilecheck.emit.arithmetic import exact_quotient, simplified
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.numbers import encoded
-from tilecheck.fitting import chosen, fitted
+from tilecheck.fitting import fitted
 from tilecheck.layout.view import Trace, View, trace
 from tilecheck.scopes import Execution, execution, ground, group_terms
 from tilecheck.spec import BadSpelling, Contract, Memory, Register, find_contract
@@ -213,7 +213,7 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
             why = "no contract knows the mnemonic" if found is None else f"{found.qualifier}: {found.why}"
             raise EmissionError(f"{call.opcode} cannot be emitted: {why}")
         contract = found
-    contract = fitted(chosen(contract, call), call)
+    contract = fitted(contract, call)
     if len(call.operands) != len(contract.operands):
         raise EmissionError(f"{call.opcode} takes {len(contract.operands)} operands, found {len(call.operands)}")
     run = execution(call)

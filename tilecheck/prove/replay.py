@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tilecheck.call import Call
 from tilecheck.errors import DisagreementError
+from tilecheck.fitting import Same
 from tilecheck.prove.clause import Clause
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem
@@ -23,26 +24,13 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=64)
-def _contract_data(contract_opcode: str, contract: _ByIdentity) -> Mapping[str, object]:
+def _contract_data(contract_opcode: str, contract: Same) -> Mapping[str, object]:
     del contract_opcode
     return data(contract.contract)
 
 
-class _ByIdentity:
-    """A contract as a cache key: contracts are cached by opcode, so identity is enough."""
-
-    def __init__(self, contract: Contract) -> None:
-        self.contract = contract
-
-    def __hash__(self) -> int:
-        return id(self.contract)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.contract is self.contract
-
-
 @lru_cache(maxsize=16)
-def model(call: Call, contract: _ByIdentity) -> Model:
+def model(call: Call, contract: Same) -> Model:
     """The evaluator's model of a call; the evaluator is loaded when a call is first refuted."""
     from tilecheck.evaluate import Model
 
@@ -51,7 +39,7 @@ def model(call: Call, contract: _ByIdentity) -> Model:
 
 def model_of(call: Call, contract: Contract) -> Model:
     """The evaluator's model of a call under a contract."""
-    return model(call, _ByIdentity(contract))
+    return model(call, Same(contract))
 
 
 def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Point:
