@@ -155,6 +155,12 @@ def filled(size: Any, low: int | None = 0, high: int | None = 3, **more: Any) ->
     return copy(parameters={"src_size": size, **more.pop("parameters", {})}, symbols=[symbol(low=low, high=high)], **more)
 
 
+def four_lanes(**parameters: Any) -> Document:
+    """A chunk of each of four lanes."""
+    tile = {"target": side("shared", [4, 4]), "source": side("global", [4, 4])}
+    return copy(shape=(4, 4), scope="warp", block=(4,), parameters=parameters, **tile)
+
+
 proved("all bytes of the chunk", filled(16))
 proved("no byte of the chunk", filled(0))
 proved("a source size that a symbol gives", filled("4 * n + 4"))
@@ -162,29 +168,8 @@ refuted("a source size beyond the chunk", "src_size.bounds", filled(17))
 refuted("a source size that may be beyond the chunk", "src_size.bounds", filled("4 * n + 5"))
 refuted("a negative source size", "src_size.bounds", filled("n - 1"))
 refuted("a source size beyond a smaller chunk", "src_size.bounds", copy(size=8, shape=(2,), parameters={"src_size": 16}))
-proved(
-    "a source size in each lane",
-    copy(
-        shape=(4, 4),
-        target=side("shared", [4, 4]),
-        source=side("global", [4, 4]),
-        scope="warp",
-        block=(4,),
-        parameters={"src_size": "4 * laneid"},
-    ),
-)
-refuted(
-    "a source size too large in one lane",
-    "src_size.bounds",
-    copy(
-        shape=(4, 4),
-        target=side("shared", [4, 4]),
-        source=side("global", [4, 4]),
-        scope="warp",
-        block=(4,),
-        parameters={"src_size": "6 * laneid"},
-    ),
-)
+proved("a source size in each lane", four_lanes(src_size="4 * laneid"))
+refuted("a source size too large in one lane", "src_size.bounds", four_lanes(src_size="6 * laneid"))
 proved("a source size too large under a false predicate", filled("8 * n", parameters={"pred": "n <= 2"}))
 proved(
     "a source size too large in lanes that do not execute",
@@ -195,17 +180,7 @@ refuted("a source size that wraps on the way", "src_size.index.range", filled("(
 refuted("a source size divided by zero", "src_size.index.range", filled("16 // n"))
 refuted("a source size that is a truth value", "operands", filled(True))
 proved("the source is ignored", copy(parameters={"ignore_src": "n > 0"}, symbols=[symbol()]))
-proved(
-    "the source is ignored in each second lane",
-    copy(
-        shape=(4, 4),
-        target=side("shared", [4, 4]),
-        source=side("global", [4, 4]),
-        scope="warp",
-        block=(4,),
-        parameters={"ignore_src": "laneid % 2 == 0"},
-    ),
-)
+proved("the source is ignored in each second lane", four_lanes(ignore_src="laneid % 2 == 0"))
 refuted("the source is ignored and has a size", "operands", filled(8, parameters={"ignore_src": "n > 0"}))
 refuted("ignoring is a condition", "operands", copy(parameters={"ignore_src": 1}))
 refuted(
@@ -326,7 +301,7 @@ proved("the elected thread's bytes", load(64, guard="elected and warpid == 0"))
 
 # --- one thread, one allocation, reductions ------------------------------------------------------------------------------
 
-proved("32 lanes issue one copy", bulk(LOAD, guard="true"), "issue.many")
+proved("32 lanes issue one copy", bulk(LOAD, guard="true"), "issue.many memory.race")
 proved("one lane issues a copy", bulk(LOAD))
 proved("the elected lane issues a copy", bulk(LOAD, guard="elected"))
 proved("each lane issues its own chunk", bulk(LOAD, scope="warp", guard="true", shape=(32, 16)))

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from async_cases import CASES
-from known_cases import failing, names
-from test_mutants import change_contracts, change_grammars, change_memory, forget, judged
+from mutation import Mutants, Patch, change_contracts, change_grammars, change_memory, noticed
 
 from tilecheck import fitting
-from tilecheck.document import read_call
 from tilecheck.prove import check as checking
 from tilecheck.prove import parameters, race
 from tilecheck.prove.clause import Clause
@@ -20,29 +18,9 @@ from tilecheck.prove.obligation import Obligation
 from tilecheck.spec.contract import Contract, Parameter
 from tilecheck.symbolic import terms
 
-Patch = pytest.MonkeyPatch
-MUTANTS: dict[str, tuple[str, Callable[[Patch], None]]] = {}
-
-
-def mutant(sentence: str, case: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
-    """A mutant, and the case that notices it."""
-
-    def note(function: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        assert sentence not in MUTANTS
-        MUTANTS[sentence] = (case, function)
-        return function
-
-    return note
-
-
-def red(name: str) -> bool:
-    """Whether a case comes out otherwise than it says."""
-    own = CASES[name]
-    verdict = judged(read_call(own.document))
-    if verdict is None or verdict.status != own.expect or (own.clause is not None and not names(own.clause, failing(verdict))):
-        return True
-    hazards = {hazard.id for hazard in verdict.hazards}
-    return verdict.status == "proved" and not (own.hazard in hazards if own.hazard else not hazards)
+MUTANTS = Mutants()
+mutant = MUTANTS
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 def change_parameters(patch: Patch, change: Callable[[Parameter], Parameter | None]) -> None:
@@ -317,20 +295,9 @@ def _(patch):
     patch.setattr(parameters, "clauses", clauses)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_remembered():
-    forget()
-    yield
-    forget()
-
-
 @pytest.mark.parametrize("sentence", list(MUTANTS))
 def test_a_case_notices_that(sentence, monkeypatch):
-    case, change = MUTANTS[sentence]
-    assert not red(case)
-    forget()
-    change(monkeypatch)
-    assert red(case), f"{case!r} does not notice"
+    assert noticed(MUTANTS, sentence, CASES, monkeypatch), f"{MUTANTS[sentence][0]!r} does not notice"
 
 
 def test_the_mutants_reach_what_they_change():

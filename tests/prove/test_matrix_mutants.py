@@ -7,26 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from test_mutants import change_contracts, change_grammars, change_memory, change_obligations, forget, red_own
+from mutation import Mutants, Patch, change_contracts, change_grammars, change_memory, change_obligations, noticed
+from own_cases import CASES
 
 from tilecheck.prove import active, problem
 from tilecheck.prove.obligation import Obligation, Outcome
 from tilecheck.spec import AtomAxis, Contract, Register
 from tilecheck.symbolic import terms, var
 
-Patch = pytest.MonkeyPatch
-MUTANTS: dict[str, tuple[str, Callable[[Patch], None]]] = {}
-
-
-def mutant(sentence: str, case: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
-    """A mutant, and the case that notices it."""
-
-    def note(function: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        assert sentence not in MUTANTS
-        MUTANTS[sentence] = (case, function)
-        return function
-
-    return note
+MUTANTS = Mutants()
+mutant = MUTANTS
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 def change_registers(patch: Patch, change: Callable[[Contract, Register], Register]) -> None:
@@ -129,17 +120,6 @@ def _(patch):
     patch.setattr(active, "participation", lenient)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_remembered():
-    forget()
-    yield
-    forget()
-
-
 @pytest.mark.parametrize("sentence", list(MUTANTS))
 def test_a_case_notices_that(sentence, monkeypatch):
-    case, change = MUTANTS[sentence]
-    assert not red_own(case)
-    forget()
-    change(monkeypatch)
-    assert red_own(case), f"{case!r} does not notice"
+    assert noticed(MUTANTS, sentence, CASES, monkeypatch), f"{MUTANTS[sentence][0]!r} does not notice"

@@ -387,7 +387,7 @@ def _all() -> tuple[tuple[str, Json, str, str | None], ...]:
 def red(name: str, document: Json, expect: str, clause: str | None) -> bool:
     try:
         verdict = check(read_call(document))
-    except (DisagreementError, ValueError, KeyError, IndexError):
+    except DisagreementError:
         return True
     if expect == "alias":
         return not any(hazard.id == "alias" for hazard in verdict.hazards)
@@ -396,6 +396,7 @@ def red(name: str, document: Json, expect: str, clause: str | None) -> bool:
     return verdict.status != expect or (clause is not None and not names(clause.split()[0], failing(verdict)))
 
 
+@pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_noticed(name, monkeypatch):
     MUTANTS[name](monkeypatch)

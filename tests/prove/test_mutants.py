@@ -8,164 +8,49 @@ Where the case files hold nothing that a mutant could turn (no case has an `arch
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from known_cases import call_of, cases, failing, names, verdict_of
+from mutation import (
+    Mutant,
+    Mutants,
+    Patch,
+    add_value,
+    change_alignment,
+    change_bounds,
+    change_calls,
+    change_contracts,
+    change_grammars,
+    change_obligations,
+    change_slot,
+    forget,
+    judged,
+    noticed,
+    only_at,
+    silence,
+)
 from own_cases import CASES
 
 from tilecheck import scopes
 from tilecheck.call import Call
-from tilecheck.document import read_call
-from tilecheck.errors import DisagreementError
 from tilecheck.layout import strided
 from tilecheck.layout.trace import Trace
-from tilecheck.prove import active, addresses, express, operands, owners, problem, structure
+from tilecheck.prove import active, addresses, owners, problem, structure
 from tilecheck.prove import check as checking
-from tilecheck.prove.check import check
-from tilecheck.prove.clause import NOTHING, Clause
 from tilecheck.prove.obligation import Obligation, Outcome
-from tilecheck.prove.verdict import Verdict
-from tilecheck.spec import BadSpelling, Contract, Exclusion, Floor, Grammar, Memory, find_contract, find_entry, mnemonic_of
+from tilecheck.spec import Contract, Exclusion, Floor, find_contract, find_entry, mnemonic_of
 from tilecheck.symbolic import domain, terms
 from tilecheck.symbolic.domain import constant
-from tilecheck.symbolic.terms import Term
 
-Patch = pytest.MonkeyPatch
-Mutant = Callable[[Patch], None]
-BY_FILES: dict[str, tuple[str, Mutant]] = {}
-BY_OWN_CASES: dict[str, tuple[str, Mutant]] = {}
+BY_FILES, BY_OWN_CASES = Mutants(), Mutants()
 
 
 def mutant(sentence: str, *, by: str = "", own: str = "") -> Callable[[Mutant], Mutant]:
     """A mutant, and the case that notices it: one of the files, or one of our own."""
-
-    def note(function: Mutant) -> Mutant:
-        assert sentence not in {*BY_FILES, *BY_OWN_CASES}
-        (BY_OWN_CASES if own else BY_FILES)[sentence] = (own or by, function)
-        return function
-
-    return note
-
-
-# --- tools -----------------------------------------------------------------------------------------------------------
-
-
-def change_contracts(patch: Patch, change: Callable[[Contract], Contract]) -> None:
-    """Every contract is read through `change`."""
-    known: dict[str, object] = {}
-
-    def find(opcode: str) -> object:
-        if opcode not in known:
-            found = find_contract(opcode)
-            known[opcode] = change(found) if isinstance(found, Contract) else found
-        return known[opcode]
-
-    patch.setattr(checking, "find_contract", find)
-
-
-def change_memory(patch: Patch, change: Callable[[Memory], Memory]) -> None:
-    change_contracts(
-        patch,
-        lambda contract: dataclasses.replace(
-            contract, operands=tuple(change(o) if isinstance(o, Memory) else o for o in contract.operands)
-        ),
-    )
-
-
-def change_alignment(patch: Patch, change: Callable[[Memory], int]) -> None:
-    change_memory(patch, lambda memory: dataclasses.replace(memory, align_bytes=change(memory)))
-
-
-def change_grammars(patch: Patch, change: Callable[[Grammar], Grammar], spelling: Callable[[str], str] = lambda opcode: opcode) -> None:
-    """Every opcode is read by a changed grammar."""
-    known: dict[str, object] = {}
-
-    def find(opcode: str) -> object:
-        if opcode not in known:
-            entry = find_entry(mnemonic_of(opcode))
-            if entry is None:
-                return None
-            qualifiers = change(entry.grammar).read(spelling(opcode))
-            known[opcode] = (
-                qualifiers
-                if isinstance(qualifiers, BadSpelling)
-                else dataclasses.replace(entry.contract(qualifiers), arch=change(entry.grammar).arch_floor(qualifiers))
-            )
-        return known[opcode]
-
-    patch.setattr(checking, "find_contract", find)
-
-
-def change_slot(patch: Patch, name: str, **changes: Any) -> None:
-    change_grammars(
-        patch,
-        lambda grammar: dataclasses.replace(
-            grammar, slots=tuple(dataclasses.replace(s, **changes) if s.name == name else s for s in grammar.slots)
-        ),
-    )
-
-
-def add_value(patch: Patch, name: str, value: str) -> None:
-    change_grammars(
-        patch,
-        lambda grammar: dataclasses.replace(
-            grammar, slots=tuple(dataclasses.replace(s, values=(*s.values, value)) if s.name == name else s for s in grammar.slots)
-        ),
-    )
-
-
-def change_obligations(patch: Patch, builder: str, ending: str, change: Callable[[Obligation], Obligation]) -> None:
-    """The obligations of the clauses `ending` that `builder` makes are changed."""
-    module = next(m for m in (addresses, operands, owners) if hasattr(m, builder))
-    original = getattr(module, builder)
-
-    def built(*args: Any, **kwargs: Any) -> Iterator[Clause]:
-        for clause in original(*args, **kwargs):
-            yield clause.asking(change(clause.obligation)) if clause.id.endswith(ending) else clause
-
-    patch.setattr(module, builder, built)
-
-
-def silence(patch: Patch, builder: str, ending: str) -> None:
-    """No clause `ending` is built."""
-    change_obligations(patch, builder, ending, lambda obligation: dataclasses.replace(obligation, goal=True))
-
-
-def only_at(patch: Patch, builder: str, ending: str, chosen: Callable[[str], bool]) -> None:
-    """The goal is looked at where the chosen variables are 0."""
-
-    def first(obligation: Obligation) -> Obligation:
-        values = {v.name: 0 for v in obligation.variables if chosen(v.name)}
-        return dataclasses.replace(obligation, goal=terms.substitute(obligation.goal, values))
-
-    change_obligations(patch, builder, ending, first)
-
-
-def change_bounds(patch: Patch, goal: Callable[[Term, Term, Term], Term]) -> None:
-    """The goal of each slice, of (begin, end, limit)."""
-
-    def built(own: problem.Problem, side: problem.Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
-        name = f"{side.spec.name}.bounds"
-        yield Clause(name, "", NOTHING)
-        variables = (*own.symbols, *own.thread_variables())
-        for check_ in side.trace.slices:
-            begin = terms.normal(check_.begin)
-            term = goal(begin, terms.add(begin, check_.extent), terms.normal(check_.limit))
-            yield Clause(name, "", Obligation(variables, own.accessing, term), point="row")
-
-    patch.setattr(addresses, "bounds", built)
-
-
-def change_calls(change: Callable[[Call], Call]) -> Callable[[Patch], None]:
-    """The prover reads a changed call (the evaluator, which replays, too)."""
-
-    def apply(patch: Patch) -> None:
-        original = checking.prepare
-        patch.setattr(checking, "prepare", lambda call, contract: original(change(call), contract))
-
-    return apply
+    assert sentence not in {*BY_FILES, *BY_OWN_CASES}
+    return BY_OWN_CASES(sentence, own) if own else BY_FILES(sentence, by)
 
 
 # --- alignment -------------------------------------------------------------------------------------------------------
@@ -377,13 +262,13 @@ def _(patch):
 
 @mutant("the architecture is not compared with the floor", own="stmatrix before sm_90")
 def _(patch):
-    patch.setattr(checking, "arch_has", lambda *_: True)
+    patch.setattr(Contract, "runs_on", lambda *_: True)
 
 
 @mutant("an architecture must be above the floor", own="ldmatrix on sm_75")
 def _(patch):
-    original = checking.arch_has
-    patch.setattr(checking, "arch_has", lambda arch, floor: original(arch, floor) and arch != floor)
+    original = Contract.runs_on
+    patch.setattr(Contract, "runs_on", lambda self, arch: original(self, arch) and arch not in self.floors)
 
 
 # --- participation ---------------------------------------------------------------------------------------------------
@@ -573,35 +458,11 @@ def _(patch):
 SPELLING = frozenset({"opcode", "space.explicit"})
 
 
-def forget() -> None:
-    """What is remembered of calls is forgotten, so that a mutant meets every call anew."""
-    express.forget()
-    for cached in (
-        scopes.execution_of,
-        scopes.group_axes_of,
-        problem.context_of,
-        problem.span_bytes,
-        problem.own_residues,
-        structure.executing,
-    ):
-        cached.cache_clear()
-
-
 @pytest.fixture(autouse=True)
-def _nothing_remembered() -> Iterator[None]:
+def _before(fresh: None) -> None:
     for case_id in cases():
         verdict_of(case_id)  # before any mutant
     forget()
-    yield
-    forget()
-
-
-def judged(call: Call) -> Verdict | None:
-    """The verdict, None where the replay of a counterexample notices the mutant."""
-    try:
-        return check(call)
-    except DisagreementError:
-        return None
 
 
 def red(case_id: str, *, contract: bool) -> bool:
@@ -610,14 +471,6 @@ def red(case_id: str, *, contract: bool) -> bool:
     if verdict is None or verdict.status != case.expect or (case.clause is not None and not names(case.clause, failing(verdict))):
         return True
     return not contract and failing(verdict) - SPELLING != failing(verdict_of(case_id)) - SPELLING
-
-
-def red_own(sentence: str) -> bool:
-    own = CASES[sentence]
-    verdict = judged(read_call(own.document))
-    if verdict is None or verdict.status != own.expect or (own.clause is not None and not names(own.clause, failing(verdict))):
-        return True
-    return verdict.status == "proved" and {hazard.id for hazard in verdict.hazards} != ({own.hazard} if own.hazard else set())
 
 
 @pytest.mark.parametrize("sentence", list(BY_FILES))
@@ -632,11 +485,7 @@ def test_a_case_of_the_files_notices_that(sentence, monkeypatch):
 
 @pytest.mark.parametrize("sentence", list(BY_OWN_CASES))
 def test_an_own_case_notices_that(sentence, monkeypatch):
-    expected, change = BY_OWN_CASES[sentence]
-    assert not red_own(expected)
-    forget()
-    change(monkeypatch)
-    assert red_own(expected), f"{expected!r} does not notice"
+    assert noticed(BY_OWN_CASES, sentence, CASES, monkeypatch), f"{BY_OWN_CASES[sentence][0]!r} does not notice"
 
 
 def test_without_a_mutant_no_case_is_red():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import gc
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
@@ -17,13 +16,12 @@ from tilecheck.prove import addresses, boxes, operands, owners, parameters
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.express import express, learn
 from tilecheck.prove.obligation import Outcome
-from tilecheck.prove.problem import Problem, Side, base_residues, prepare
+from tilecheck.prove.problem import Problem, base_residues, prepare
 from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
-from tilecheck.spec import BadSpelling, Contract, arch_has, arch_rank, contract_hash, find_contract, mnemonic_of
-from tilecheck.spec.contract import Register
+from tilecheck.spec import BadSpelling, Contract, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.symbolic import terms
 
 ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned")
@@ -78,7 +76,11 @@ def _collector_waiting() -> Generator[None]:
 
 def _spelled(call: Call, contract: Contract) -> bool:
     """Whether the architecture has the form, and the state space is written."""
-    return contract.space_written and (call.arch is None or any(arch_has(call.arch, floor) for floor in contract.floors))
+    return contract.space_written and _on_arch(call, contract)
+
+
+def _on_arch(call: Call, contract: Contract) -> bool:
+    return call.arch is None or contract.runs_on(call.arch)
 
 
 def _names_apart(call: Call, contract: Contract) -> None:
@@ -136,9 +138,7 @@ class _Checker:
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
         self.conditions: list[str] = []
-        self.log: list[ClauseResult] = []
         self.takes_proofs = not self.tiers.audit and self.tiers.proved("structure") is not None
-        self.memos: dict[str, dict[tuple[object, ...], tuple[ClauseResult, ...]] | None] = {}
 
     def verdict(self) -> Verdict:
         from tilecheck.prove.verdict import Hazard
@@ -190,7 +190,7 @@ class _Checker:
 
     def spelling(self) -> None:
         arch, needs = self.call.arch, self.contract.needs
-        too_low = arch is not None and not any(arch_has(arch, floor) for floor in self.contract.floors)
+        too_low = not _on_arch(self.call, self.contract)
         self.static(
             "opcode",
             "the spelling is one of the ISA and the architecture has it",
@@ -250,7 +250,7 @@ class _Checker:
             findings = operands.storage_findings(side)
             if findings:
                 self.static(f"{name}.storage", operands.storage_statement(side), findings)
-            elif self.shared(problem, side, ("storage",), partial(operands.retypes, problem, side)):
+            elif self.clauses(problem, operands.retypes(problem, side)):
                 good.add(name)
                 wrong = operands.type_findings(side)
                 if wrong or side.spec.dtypes is not None:
@@ -296,9 +296,9 @@ class _Checker:
             repeats = right.get(side.spec.name)
             if repeats is None:
                 continue
-            self.shared(problem, side, ("owner", repeats), partial(owners.ownership, problem, side, repeats, self.tiers))
-            self.shared(problem, side, ("index", repeats), partial(addresses.indices_in_range, problem, side, repeats))
-            if self.shared(problem, side, ("bounds", repeats), partial(addresses.bounds, problem, side, repeats)):
+            self.clauses(problem, owners.ownership(problem, side, repeats, self.tiers))
+            self.clauses(problem, addresses.indices_in_range(problem, side, repeats))
+            if self.clauses(problem, addresses.bounds(problem, side, repeats)):
                 inside.add(side.spec.name)
                 self.clauses(problem, addresses.addresses(problem, side, repeats))
         if named and len(right) == len(problem.sides):
@@ -315,32 +315,6 @@ class _Checker:
             if floor is not None and arch_rank(floor) > arch_rank(self.arch_floor):
                 self.arch_floor = floor
 
-    def shared(self, problem: Problem, side: Side, what: tuple[object, ...], made: Callable[[], Iterator[Clause]]) -> bool:
-        """As `clauses`, of a register operand: what is proved of one holds of the same operand in other calls of its context."""
-        memo = self.memo(problem, side)
-        if memo is None:
-            return self.clauses(problem, made())
-        known = memo.get(what)
-        if known is None:
-            self.log = []
-            if not self.clauses(problem, made()):
-                return False
-            memo[what] = known = tuple(result._replace(ms=0.0) for result in self.log)
-            return True
-        for result in known:
-            self.add(result)
-        return True
-
-    def memo(self, problem: Problem, side: Side) -> dict[tuple[object, ...], tuple[ClauseResult, ...]] | None:
-        """What is known of a register operand that shares its allocation with no other; None where nothing can be shared."""
-        if side.label in self.memos:
-            return self.memos[side.label]
-        found = None
-        if isinstance(side.spec, Register) and side.tensor.tensor is None and not self.never and problem.alone:
-            found = problem.context.shared(self.contract, side) if self.takes_proofs else None
-        self.memos[side.label] = found
-        return found
-
     def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
         """Decides clauses one after the other (several of one id are one clause); whether none of them is refuted or open."""
         right = True
@@ -349,13 +323,11 @@ class _Checker:
             if tier is not None and self.takes_proofs and not self.never:
                 result = ClauseResult(clause.id, PROVED, tier, 0.0, clause.statement, clause.source or self.contract.source)
                 self.add(result)
-                self.log.append(result)
                 continue
             started = time.perf_counter()
             outcome = clause.outcome if clause.outcome is not None else self.tiers.settle(clause)
             result = self.result(problem, clause, outcome, (time.perf_counter() - started) * 1e3)
             self.add(result)
-            self.log.append(result)
             right = right and result.status in {PROVED, VACUOUS}
         return right
 
@@ -383,16 +355,11 @@ def _least_first(result: ClauseResult) -> tuple[object, ...]:
 
 
 class _Noting(_Checker):
-    """As `_Checker`, with every clause that it decides noted; nothing is taken over from other calls."""
+    """As `_Checker`, with every clause that it decides noted."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.noted: list[Clause] = []
-
-    def memo(self, problem: Problem, side: Side) -> dict[tuple[object, ...], tuple[ClauseResult, ...]] | None:
-        """Nothing is shared."""
-        del problem, side
-        return None
 
     def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
         """As `_Checker.clauses`."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import gcd
-from typing import Any
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol, Value
 from tilecheck.fitting import fitted as fitted_to
@@ -26,8 +25,6 @@ from tilecheck.spec.contract import AtomAxis, Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.domain import Env, Known, known, ranged
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
-
-MOST_OPERANDS = 1024
 
 
 def collect_terms(values: Iterable[Value]) -> Iterator[Expr]:
@@ -127,10 +124,6 @@ class Context:
     index: tuple[int, int]
     conditions: tuple[Term, ...]
     answers: dict[str, Outcome] = field(default_factory=dict[str, Outcome], compare=False)
-    operands: dict[tuple[str, str, View], tuple[Contract, dict[tuple[object, ...], Any]]] = field(
-        default_factory=dict[tuple[str, str, View], "tuple[Contract, dict[tuple[object, ...], Any]]"], compare=False
-    )
-    """What was proved of register operands, by opcode, operand and view."""
 
     @property
     def launch(self) -> Launch:
@@ -165,16 +158,6 @@ class Context:
             return {**hardware_coordinates(self.launch), **self.environment}
         known_here = {name: known(term, self.environment) for name, term in hardware_terms(self.launch).items()}
         return {**self.environment, **known_here}
-
-    def shared(self, contract: Contract, side: Side) -> dict[tuple[object, ...], Any]:
-        """What is remembered of one operand of calls of this context."""
-        key = (contract.opcode, side.spec.name, side.view)
-        known = self.operands.get(key)
-        if known is None or known[0] is not contract:
-            if len(self.operands) >= MOST_OPERANDS:
-                self.operands.clear()
-            known = self.operands[key] = (contract, {})
-        return known[1]
 
     @once
     def undivided(self) -> bool:
