@@ -31,7 +31,8 @@ def placed(form: Strided, start: int, coords: Sequence[int]) -> dict[str, int]:
     for axis, coordinate in zip(form.axes, coords, strict=True):
         left = coordinate
         for extent, name, stride in reversed(axis):
-            found[name] = found.get(name, 0) + left % extent * stride
+            if stride:  # a stride of 0 writes no axis
+                found[name] = found.get(name, 0) + left % extent * stride
             left //= extent
         assert left == 0
     return found
@@ -56,8 +57,7 @@ def test_every_element_lies_where_the_canonical_form_says(seed: int, tame: bool)
         place = traced.locate(coords)
         found = placed(form, form.start.residue, coords)
         assert found.pop(STORAGE) == value_of(place.plain_bit, case.values)
-        written = {name: value_of(value, case.values) for name, value in place.axes.items()}
-        assert {k: v for k, v in found.items() if v} == {k: v for k, v in written.items() if v}
+        assert found == {name: value_of(value, case.values) for name, value in place.axes.items()}  # which axes are written, too
         if form.fine:
             assert (value_of(place.bit, case.values) - value_of(place.plain_bit, case.values)) % form.fine == 0
     low, high = form.ends()

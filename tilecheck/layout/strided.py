@@ -6,7 +6,7 @@ A view that has none (an axis cut inside a factor, a symbolic extent or stride, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import gcd
+from math import gcd, prod
 
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.dtypes import dtype_bits
@@ -179,9 +179,7 @@ class _Builder:
         if not factors:
             return []
         (_, name, stride), rest = factors[0], factors[1:]
-        inner = 1
-        for size, _, _ in rest:
-            inner *= size
+        inner = prod(size for size, _, _ in rest)
         first, within = divmod(begin, inner)
         if within == 0 and extent % inner == 0:
             self.add(name, first * stride)
@@ -196,9 +194,7 @@ class _Builder:
         if not factors:
             return []
         (_, name, stride), rest = factors[0], factors[1:]
-        inner = 1
-        for size, _, _ in rest:
-            inner *= size
+        inner = prod(size for size, _, _ in rest)
         if name != STORAGE or stride % inner or extent % inner or not begin.divisible(inner):
             raise NoStridedForm
         self.begins.append((begin, stride // inner))
