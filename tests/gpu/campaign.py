@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.gpu import arithmetic
 from tests.gpu.async_mutants import async_mutants
+from tests.gpu.evidence import mutant_row
 from tests.gpu.forms import Form, all_forms, later_forms
 from tests.gpu.mutants import contract_data, mutants
 from tilecheck.document import read_call
@@ -81,16 +82,7 @@ def mutant_rows(forms: dict[str, Form]) -> list[Json]:
         print(
             f"{'noticed' if differences else 'MISSED'} mutant of the {where}, {one.part}: {one.what} ({one.form}): {counts['different']} bytes differ"
         )
-        rows.append(
-            {
-                "form": one.form,
-                "part": one.part,
-                "what": one.what,
-                "mutated": where,
-                "matches": not differences,
-                "different_bytes": counts["different"],
-            }
-        )
+        rows.append(mutant_row(one.form, one.part, one.what, where, matches=not differences, different=counts["different"]))
     return rows
 
 

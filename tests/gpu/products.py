@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.gpu.campaign import Json, later, one_form
+from tests.gpu.evidence import mutant_row
 from tests.gpu.mma_forms import later_mma_forms, mma_forms
 from tests.gpu.register_forms import register_forms
 from tilecheck.document import read_call
@@ -77,16 +78,7 @@ def mutant_rows() -> list[Json]:
         observed, image = observe_product(call, contract=change(contract_of(call)))
         differences, counts = compared_product(observed, image)
         print(f"{'noticed' if differences else 'MISSED'} {what} ({opcode}): {counts['different']} bytes differ", flush=True)
-        rows.append(
-            {
-                "form": opcode,
-                "part": "emission",
-                "what": what,
-                "mutated": "emission",
-                "matches": not differences,
-                "different_bytes": counts["different"],
-            }
-        )
+        rows.append(mutant_row(opcode, "emission", what, "emission", matches=not differences, different=counts["different"]))
     return rows
 
 

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from tests.gpu.bitplanes import differences, merged, row, silicon_map, staged, traced
+from tests.gpu.evidence import has_gpu, stale  # noqa: F401 (a skipif names has_gpu)
 from tests.gpu.forms import register_forms
 from tests.gpu.simulated import Simulated
 from tests.gpu.tags import INVERTED, MIXED, ONE, UNDEFINED, ZERO, Tags, different, predicted_origins
-from tilecheck.document import read_call
-from tilecheck.emit import emit_unchecked
-from tilecheck.reconstruct import predicted, ptx_sha256, read_evidence, write_evidence
-from tilecheck.reconstruct.device import DeviceError, gpu
+from tilecheck.reconstruct import predicted, read_evidence, write_evidence
+from tilecheck.reconstruct.device import gpu
 from tilecheck.reconstruct.image import Expected, Part, expected
-from tilecheck.reconstruct.run import contract_of
-from tilecheck.spec import contract_hash
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence" / "bitplanes.json"
 FORMS = {form.name: form for form in register_forms()}
@@ -35,13 +32,6 @@ CHOSEN = [
     "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16, scattered rows",
     "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16, Swizzle(3,3,3) of float16",
 ]
-
-
-def has_gpu() -> bool:
-    try:
-        return float(gpu(0).info.compute_capability) >= 9
-    except DeviceError:
-        return False
 
 
 def simulated(name: str) -> tuple:
@@ -211,16 +201,9 @@ def test_every_opcode_moves_bits_in_some_form():
 
 
 def test_the_evidence_is_of_the_ptx_and_contracts_that_stand_here():
-    stale: list[str] = []
-    for entry in read_evidence(EVIDENCE):
-        form = FORMS.get(str(entry["form"]))
-        if form is not None:
-            call = read_call(form.document)
-            same = entry["ptx_sha256"] == ptx_sha256(emit_unchecked(call, str(entry["arch"])).normalised)
-            if not (same and entry["contract"] == contract_hash(contract_of(call))):
-                stale.append(form.name)
-    if stale:  # an error for a release only
-        pytest.skip(f"stale evidence, run tests/gpu/bitplanes.py again: {len(stale)} forms, the first is {stale[0]}")
+    old = stale(EVIDENCE, FORMS)
+    if old:  # an error for a release only
+        pytest.skip(f"stale evidence, run tests/gpu/bitplanes.py again: {len(old)} forms, the first is {old[0]}")
 
 
 @pytest.mark.gpu

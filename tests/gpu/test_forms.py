@@ -8,25 +8,17 @@ import pytest
 
 from tests.gpu import arithmetic, campaign
 from tests.gpu.async_mutants import async_mutants
+from tests.gpu.evidence import has_gpu, stale  # noqa: F401 (a skipif names has_gpu)
 from tests.gpu.forms import all_forms, later_forms
 from tests.gpu.mutants import contract_data, mutants
 from tilecheck.document import read_call
-from tilecheck.emit import emit_kernel_unchecked, emit_unchecked
+from tilecheck.emit import emit_kernel_unchecked
 from tilecheck.prove.check import check
-from tilecheck.reconstruct import predicted, ptx_sha256, read_evidence
-from tilecheck.reconstruct.device import DeviceError, gpu
+from tilecheck.reconstruct import predicted, read_evidence
 from tilecheck.reconstruct.run import contract_of
-from tilecheck.spec import contract_hash
 
 EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 FORMS = {form.name: form for form in all_forms()}
-
-
-def has_gpu() -> bool:
-    try:
-        return float(gpu(0).info.compute_capability) >= 9
-    except DeviceError:
-        return False
 
 
 def test_forms_have_names_of_their_own():
@@ -82,16 +74,9 @@ def test_evidence_covers_every_form(family):
 
 @pytest.mark.parametrize("family", ["memory", "matrix", "async"])
 def test_evidence_is_of_the_ptx_and_contracts_that_stand_here(family):
-    stale: list[str] = []
-    for entry in read_evidence(EVIDENCE / f"{family}.json"):
-        form = FORMS.get(str(entry["form"]))
-        if form is not None:
-            call = read_call(form.document)
-            same = entry["ptx_sha256"] == ptx_sha256(emit_unchecked(call, str(entry["arch"])).normalised)
-            if not (same and entry["contract"] == contract_hash(contract_of(call))):
-                stale.append(form.name)
-    if stale:  # an error for a release only
-        pytest.skip(f"stale evidence, run tests/gpu/campaign.py again: {len(stale)} forms, the first is {stale[0]}")
+    old = stale(EVIDENCE / f"{family}.json", FORMS)
+    if old:  # an error for a release only
+        pytest.skip(f"stale evidence, run tests/gpu/campaign.py again: {len(old)} forms, the first is {old[0]}")
 
 
 @pytest.mark.gpu
