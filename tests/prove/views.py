@@ -644,7 +644,7 @@ def address_base(s: Source, draft: Draft, made: Operand) -> None:
 def memory_spelling(s: Source) -> tuple[bool, dict[str, str], int, int]:
     """(load, qualifiers, bits, vector length)."""
     load = s.chance(50)
-    space = s.pick("global", "shared", "local", "global", "shared", "shared::cta", "shared::cluster")
+    space = s.pick("global", "shared", "local", "global", "shared", "shared::cta", "shared::cluster", "global")
     bits, vec = s.pick(
         (32, 4), (32, 1), (32, 2), (16, 2), (16, 4), (8, 4), (64, 2), (64, 1), (128, 1), (8, 1), (16, 1), (32, 4), (32, 8), (64, 4), (8, 2)
     )
@@ -708,7 +708,7 @@ def legal(s: Source, family: str) -> Draft:
         draft.index_dtype = "int32" if signed else s.pick("int32", "uint32", "uint32")
     if s.chance(10):
         draft.arch = s.pick("sm_100a", "sm_103", "sm_110a", "sm_120")
-    if draft.family == "memory" and draft.memory.space == "global" and s.chance(12):
+    if draft.family == "memory" and draft.memory.space == "global" and s.chance(90):
         ranges: dict[str, tuple[int, int]] = {}
         _symbolic(s, draft, ranges)
         for declared in draft.symbols:
@@ -1122,7 +1122,7 @@ def break_storage(s: Source, draft: Draft) -> None:
 def flawed(s: Source, operand: Operand) -> None:
     """A dtype view that splits elements, where the mutation asks for one."""
     bits = width(operand.dtype)
-    if not operand.flaw or bits < 16:
+    if not operand.flaw or bits < 16 or isinstance(operand.axes[-1].room or operand.axes[-1].extent, str):
         return
     factor = s.pick(*(f for f in (2, 4) if bits // f >= 8))
     widened(operand, factor)
@@ -1462,7 +1462,7 @@ def open_draft(s: Source, family: str) -> tuple[Draft, dict[str, tuple[int, int]
     memory, ranges = draft.memory, dict[str, tuple[int, int]]()
     for axis in memory.axes:
         axis.begin, axis.room = 0, None
-    if draft.collective or memory.space != "global" or s.chance(60):
+    if draft.collective or memory.space != "global" or s.chance(30):
         chosen = [s.pick(memory.axes[-1], memory.axes[-1], *memory.axes)]
         for axis, names in zip(chosen, (("i", "j"),), strict=True):
             _opened(s, draft, axis, openings(s, *names), ranges)
@@ -1521,7 +1521,7 @@ def _symbolic(s: Source, draft: Draft, ranges: dict[str, tuple[int, int]]) -> No
         names = ["n", *(["i"] if "i" in begin else [])]
         ranges |= {"n": (-1, 4 * unit + 1)} | ({"i": (-2, 6)} if "i" in begin else {})
         draft.assume += facts
-        if others and s.chance(50):
+        if others and s.chance(85):
             others[0].digits[0].stride = s.pick("n", f"{unit} * n", f"n // {unit} * {unit}", f"n + {unit}")
             if f"n % {unit} == 0" not in draft.assume and s.chance(70):
                 draft.assume.append(f"n % {unit} == 0")

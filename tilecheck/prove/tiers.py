@@ -1,4 +1,4 @@
-"""The tiers, cheap and exact first: structure, enumeration, SMT. Each answers exactly or abstains, and the outcome names the one that did."""
+"""The tiers, cheap and exact first: structure, polynomial, domain, bits, enumeration, SMT. Each answers exactly or abstains, and the outcome names the one that did."""
 
 from __future__ import annotations
 
@@ -65,10 +65,7 @@ class Tiers:
         """The outcome of an obligation; a witness gives every variable its least failing value."""
         if obligation.goal is True or obligation.premise is False:
             return _PROVED["structure"]
-        if domain.proves(obligation):
-            self.compared(_PROVED["domain"], obligation)
-            return _PROVED["domain"]
-        for tier, proof in (("polynomial", polynomial.proves), ("bits", bits.proves)):
+        for tier, proof in (("polynomial", polynomial.proves), ("domain", domain.proves), ("bits", bits.proves)):
             if proof(obligation):
                 self.compared(_PROVED[tier], obligation)
                 return _PROVED[tier]
