@@ -162,7 +162,8 @@ FIELDS = (
 def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     """A box between the tensor that the map describes and its image in shared memory."""
     store, prefetch = q.get("dst") == "global", grammar is PREFETCH
-    image = None if prefetch else Memory("src" if store else "dst", "shared", bits=0, row=(), align_bytes=128, write=not store)
+    mask = "cta_mask" if q.get("multicast") else None
+    image = None if prefetch else Memory("src" if store else "dst", "shared", bits=0, row=(), align_bytes=128, write=not store, cta=mask)
     tensor = Memory("dst" if store else "src", "global", bits=0, row=(), align_bytes=16, write=store)
     rows = 4 if q["mode"] in {"tile::gather4", "tile::scatter4"} else 0
     offsets = "im2col" in q["mode"] and q["mode"] != "im2col_no_offs"
@@ -200,10 +201,10 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
             *((Parameter("gather4", "coordinates", required=True, operand=True, bits=32),) if rows else ()),
             *((Parameter("im2col_offsets", "coordinates", required=True, operand=True, bits=16),) if offsets else ()),
             *(() if store or prefetch else loads),
-            *((Parameter("cta_mask", "mask", required=True, operand=True, bits=16),) if q.get("multicast") else ()),
+            *((Parameter(mask, "mask", required=True, operand=True, bits=16),) if mask else ()),
             *((Parameter("cache_policy", "u64", required=True, operand=True),) if q["hint"] else ()),
         ),
-        move=Move("" if prefetch else "dst", "src", source=()),
+        move=Move("" if prefetch else "dst", "src", source=(), combine=q.get("op")),
         issue="{opcode} " + sides + "{, cta_mask}{, cache_policy};",
         qualifiers=q,
         also=grammar.arch_also(q),

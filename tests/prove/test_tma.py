@@ -154,6 +154,10 @@ ILLEGAL: dict[str, tuple[str, Document]] = {
     "a bitwise reduction of floats": ("dst.type", call("cp.reduce.async.bulk.tensor.2d.global.shared::cta.and.tile.bulk_group")),
     "a mask beyond the cluster": ("cta_mask.cluster", call(CAST, launch={"block": [1], "cluster": [2]}, cta_mask=4)),
     "bytes that are not moved": ("expected_bytes.operands", call(expected_bytes=2048)),
+    "the bytes of one of two multicasts": (
+        "expected_bytes.operands",
+        call(CAST, launch={"block": [1], "cluster": [2]}, cta_mask=3, expected_bytes=1024),
+    ),
 }
 
 
@@ -191,6 +195,12 @@ def test_a_suspicious_copy_is_proved_with_its_hazard(hazard):
     verdict = check(read_call(HAZARDS[hazard]), audit=True)
     assert verdict.status == "proved", verdict.summary()
     assert hazard in {found.id for found in verdict.hazards}
+
+
+def test_multicasts_race_in_the_ctas_that_their_masks_share():
+    both = {"launch": {"block": [1], "cluster": [2]}}
+    every, next_one = (check(read_call(call(CAST, cta_mask=mask, **both)), audit=True) for mask in (3, "1 << cbx"))
+    assert [[h.id for h in verdict.hazards] for verdict in (every, next_one)] == [["memory.race"], []]
 
 
 def test_boxes_of_a_store_that_meet_race():

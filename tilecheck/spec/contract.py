@@ -159,7 +159,8 @@ class Move:
     zero: a condition over the same axes; a destination unit where it holds is zero and has no source.
     From memory to memory every byte of a destination element comes from the same byte of the source element. length, blank: parameters: bytes of a row
     from `length` on are zero, all of them where the condition `blank` holds. bytes: a parameter whose bit k says whether byte k, modulo 16, of a row is
-    written. combine: the operator and type by which the source is combined with what stands in the destination, e.g. "add.u32".
+    written. combine: the operator and type by which the source is combined with what stands in the destination, e.g. "add.u32";
+    of a copy of boxes the operator alone, the type being that of the tensor map.
     """
 
     dst: str
