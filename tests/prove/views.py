@@ -1111,6 +1111,9 @@ def break_storage(s: Source, draft: Draft) -> None:
     """A wrong space, a wrong width, a dtype view that splits elements."""
     operand = s.pick(draft.memory, draft.register)
     kind = s.pick("space", "dtype", "odd", "stride", "extent", "odd")
+    numbers = (n for axis in operand.axes for n in (axis.room or 0, *(value for d in axis.digits for value in (d.extent, d.stride))))
+    if kind == "space" and any(isinstance(n, str) for n in numbers):
+        operand = draft.register  # only global tensors may be symbolic
     if kind == "space":
         operand.space = s.pick(*(space for space in ("register", "global", "shared", "local") if space != operand.space))
     elif kind == "dtype":
