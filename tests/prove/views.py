@@ -1287,7 +1287,8 @@ def break_aligned(s: Source, draft: Draft) -> None:
     kind = s.pick("align", "offset", "stride", "begin", "base")
     if kind == "stride" and others:
         digit = s.pick(*others)
-        digit.stride = int(digit.stride) + s.pick(1, 2, draft.unit // 2 or 1)
+        more = s.pick(1, 2, draft.unit // 2 or 1)
+        digit.stride = digit.stride + more if isinstance(digit.stride, int) else f"{digit.stride} + {more}"
     elif kind == "begin" and memory.axes[-1].sliced():
         row = memory.axes[-1]
         row.begin = f"({row.begin}) + {s.pick(1, draft.unit // 2 or 1)}" if isinstance(row.begin, str) else row.begin + 1
