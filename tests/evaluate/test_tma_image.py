@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tilecheck.document import read_call
 from tilecheck.evaluate import Model
-from tilecheck.evaluate.predict import UnpredictedError
 from tilecheck.prove.check import check
 from tilecheck.spec import Contract, data, find_contract
 
@@ -85,13 +82,6 @@ def test_a_store_ends_at_the_next_multiple_of_16_bytes():
     found = rows(call(STORE, {"shape": [2, 16]}, tensor, box=[2, 16], coords=[1, 8]))
     assert sorted(found) == [64 * row + 16 + k for row in (1, 2) for k in range(32)]
     assert found[64 + 16] == ["S", 0]
-
-
-def test_what_a_reduction_combines_is_not_predicted():
-    opcode = "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group"
-    document = call(opcode, {"shape": [2, 8], "dtype": "uint32"}, {"shape": [4, 8], "dtype": "uint32"}, box=[2, 8])
-    with pytest.raises(UnpredictedError):
-        rows(document)
 
 
 def test_an_interleaved_box_that_the_driver_refuses_is_a_condition():

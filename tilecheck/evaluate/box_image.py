@@ -9,10 +9,16 @@ from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.boxes import Issue
 from tilecheck.evaluate.case import Scene
 from tilecheck.evaluate.parameters import copies
-from tilecheck.evaluate.predict import Image, Replay, Row, UnpredictedError, Values, memory_row_order, memory_rows
+from tilecheck.evaluate.predict import Image, Replay, UnpredictedError, Values, Write, Written, copied_rows
 from tilecheck.evaluate.views import Coordinate
 
-Written = dict[tuple[str, tuple[int, ...], int], list[Row]]
+PREFIXES = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "s"))
+"""How PTX types begin, by how dtypes do."""
+
+
+def ptx_type(dtype: str) -> str:
+    """The PTX type of a number: `u32` of `uint32`."""
+    return next(short + dtype.removeprefix(long) for long, short in PREFIXES if dtype.startswith(long))
 
 
 class BoxImage(Replay):
@@ -21,22 +27,29 @@ class BoxImage(Replay):
     def __init__(self, boxes: BoxPoints, values: Values, elected: int) -> None:
         super().__init__(boxes.case, values, elected)
         self.boxes, self.fields = boxes, boxes.fields
-        if self.fields.spec["types"] is not None:
-            raise UnpredictedError(f"what {self.case.opcode} combines is not predicted")
+        self.found: Written = {}
         if not self.fields.spec["modelled"]:
             raise UnpredictedError(f"the image of the mode {self.fields.spec['mode']} is not modelled")
 
     def image(self) -> Image:
         """Everything the call writes."""
-        found: Written = {}
+        image, tensor = self.boxes.image, self.boxes.tensor
+        if image is None:
+            return Image([], [])
+        stores, operator = self.fields.spec["store"], self.case.move.get("combine")
         for thread in self.executing():
             scene = self.scene(thread)
-            if self.boxes.image is None or not scene.predicate(thread):
+            if not scene.predicate(thread):
                 continue
             for issue in self.boxes.issues(scene):
                 if issue[0] == thread:
-                    (self._store if self.fields.spec["store"] else self._load)(found, scene, issue)
-        return Image([], sorted(memory_rows(found), key=memory_row_order))
+                    (self._store if stores else self._load)(scene, issue)
+        source, target = (image, tensor) if stores else (tensor, image)
+        combine = None if operator is None else f"{operator}.{ptx_type(self.fields.dtype)}"
+        return Image([], copied_rows(self.case, source, target, self.found, combine))
+
+    def _write(self, copy: tuple[int, ...], byte: int, origin: Write) -> None:
+        self.found.setdefault((copy, byte), []).append(origin)
 
     def _elements(self, scene: Scene, issue: Issue) -> Iterator[tuple[int, Coordinate, bool]]:
         """(first byte in the image, coordinates in the tensor, whether that is inside it) of what an element, or a pair of nibbles, occupies."""
@@ -58,7 +71,7 @@ class BoxImage(Replay):
     def _bytes(self) -> int:
         return max(8, self.fields.bits) // 8
 
-    def _load(self, found: Written, scene: Scene, issue: Issue) -> None:
+    def _load(self, scene: Scene, issue: Issue) -> None:
         image, tensor = self.boxes.image, self.boxes.tensor
         assert image is not None
         fixed = scene.fixed(tensor, None)
@@ -67,18 +80,17 @@ class BoxImage(Replay):
             for first, there, inside in self._elements(scene, issue):
                 source = fixed.address(there) // 8 if inside else 0
                 for k in range(self._bytes):
-                    row: Row = [tensor.tensor, source + k] if inside else [None, fill]
-                    found.setdefault((image.label, copy, first + k), []).append(row)
-                self._padding(found, image.label, copy, first, there)
+                    self._write(copy, first + k, Write((), source + k if inside else fill))
+                self._padding(copy, first, there)
 
-    def _padding(self, found: Written, label: str, copy: tuple[int, ...], first: int, there: Coordinate) -> None:
+    def _padding(self, copy: tuple[int, ...], first: int, there: Coordinate) -> None:
         """Behind the payload of a packed block its padding, which is undefined."""
         packed = self.fields.packing
         if packed and there[-1] % packed["values"] == 0:
             for k in range(packed["payload_bytes"], packed["block_bytes"]):
-                found.setdefault((label, copy, first + k), []).append([None, "undefined"])
+                self._write(copy, first + k, Write((), "undefined"))
 
-    def _store(self, found: Written, scene: Scene, issue: Issue) -> None:
+    def _store(self, scene: Scene, issue: Issue) -> None:
         """What is inside the tensor, and in the innermost axis up to the next multiple of 16 bytes."""
         image, tensor, fields = self.boxes.image, self.boxes.tensor, self.fields
         assert image is not None
@@ -87,10 +99,11 @@ class BoxImage(Replay):
         reach = -(-extents[-1] * fields.bits // (8 * unit)) * 8 * unit // fields.bits if fields.slices is None else extents[-1]
         start = fixed.address((0,) * len(extents))
         step = [fixed.address(tuple(int(j == k) for j in range(len(extents)))) - start if e > 1 else 0 for k, e in enumerate(extents)]
+        (own,) = copies(scene, image, issue[0])
         for first, there, _ in self._elements(scene, issue):
             within = all(0 <= c < extent for c, extent in zip(there[:-1], extents[:-1], strict=True))
             if not within or there[-1] >= reach:
                 continue
             target = (start + sum(s * c for s, c in zip((*step[:-1], fields.bits), there, strict=True))) // 8
             for k in range(self._bytes):
-                found.setdefault((tensor.label, (), target + k), []).append([image.tensor, first + k])
+                self._write((), target + k, Write(own, first + k))

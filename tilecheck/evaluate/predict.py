@@ -126,7 +126,6 @@ class Replay:
         raise ValueError(f"{operand.name} {list(coordinate)} is not in lane {holder.lane}")
 
     def executing(self) -> Iterator[Thread]:
-        """The threads that execute the instruction; of a warp that does so together lane 0."""
         """The threads that execute the instruction (of a collective: lane 0 of each warp), in order."""
         for thread in self.case.launch.threads:
             if (thread.lane == 0 or not self.case.launch.collective) and self.active(thread):
@@ -224,10 +223,14 @@ class Prediction(Replay):
 
 
 class Write(NamedTuple):
-    """What one execution leaves in a byte of memory: a byte of a copy of the source's tensor, or (byte None) zero."""
+    """What one execution leaves in a byte of memory: a byte of a copy of the source's tensor, or a fill ("zero", "nan", "undefined")."""
 
     copy: tuple[int, ...]
-    byte: int | None
+    byte: int | str
+
+
+Written = dict[tuple[tuple[int, ...], int], list[Write]]
+"""What is written to each byte of each copy of the destination."""
 
 
 class Copies:
@@ -236,7 +239,7 @@ class Copies:
     def __init__(self, call: Prediction) -> None:
         self.call, self.move = call, call.move
         self.case, self.source, self.target = call.case, call.source, call.target
-        self.found: dict[tuple[tuple[int, ...], int], list[Write]] = {}
+        self.found: Written = {}
 
     def image(self) -> Image:
         """Every byte that is written, with the copies it lies in where there are several."""
@@ -244,7 +247,7 @@ class Copies:
             if self.call.scene(thread).predicate(thread):
                 for place in self.call.places(thread):
                     self._row(place)
-        return Image([], sorted(self._rows(), key=_copy_order))
+        return Image([], copied_rows(self.case, self.source, self.target, self.found, self.move.get("combine")))
 
     def _row(self, place: Place) -> None:
         """One execution: the bytes of its row, each where the views have it on both sides."""
@@ -255,7 +258,7 @@ class Copies:
         length = 0 if self._value(scene, thread, "blank", 0) else length
         mask = self._value(scene, thread, "bytes", 0xFFFF)
         written = [k for k in range(size) if mask >> k % 16 & 1]
-        moved = [(self._byte(self.target, place, k), self._byte(self.source, place, k) if k < length else None) for k in written]
+        moved = [(self._byte(self.target, place, k), self._byte(self.source, place, k) if k < length else "zero") for k in written]
         for copy in copies(scene, self.target, thread):
             for to, come in moved:
                 self.found.setdefault((copy, to), []).append(Write(own, come))
@@ -271,21 +274,24 @@ class Copies:
         name = self.move.get(role)
         return value(scene, name, thread) if name is not None and name in self.case.parameters else default
 
-    def _rows(self) -> Iterator[Row]:
-        several = self.case.launch.ctas > 1 and "shared" in {self.source.view.space, self.target.view.space}
-        combine = self.move.get("combine")
-        for (copy, byte), writes in self.found.items():
-            row: Row = [self.target.label, byte]
-            where: dict[str, Any] = {"cta": copy[0]} if several and copy else {}
-            if combine is not None:
-                sources = [[self.source.tensor, w.byte, *([w.copy[0]] if several and w.copy else [])] for w in writes]
-                yield [*row, None, "combined", {**where, "by": combine, "sources": sources}]
-                continue
-            (one, *others) = writes
-            rest: Row = [None, "undefined"] if others else [None, "zero"] if one.byte is None else [self.source.tensor, one.byte]
-            if several and not others and one.copy and one.byte is not None:
-                where["from"] = one.copy[0]
-            yield [*row, *rest, *([where] if where else [])]
+
+def copied_rows(case: Case, source: Operand, target: Operand, found: Written, combine: str | None) -> list[Row]:
+    """The rows of what is copied from memory to memory, or combined by an operator and type with what stands there, in order."""
+    several = case.launch.ctas > 1 and "shared" in {source.view.space, target.view.space}
+
+    def row(copy: tuple[int, ...], byte: int, writes: Sequence[Write]) -> Row:
+        where: dict[str, Any] = {"cta": copy[0]} if several and copy else {}
+        if combine is not None:
+            sources = [[source.tensor, w.byte, *([w.copy[0]] if several and w.copy else [])] for w in writes]
+            return [target.label, byte, None, "combined", {**where, "by": combine, "sources": sources}]
+        (one, *others) = writes
+        word = "undefined" if others else one.byte
+        if isinstance(word, int) and several and one.copy:
+            where["from"] = one.copy[0]
+        rest: Row = [None, word] if isinstance(word, str) else [source.tensor, word]
+        return [target.label, byte, *rest, *([where] if where else [])]
+
+    return sorted((row(copy, byte, writes) for (copy, byte), writes in found.items()), key=_copy_order)
 
 
 def _copy_order(row: Row) -> tuple[Any, ...]:
