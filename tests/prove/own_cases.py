@@ -571,6 +571,16 @@ case(
     "an assumption that names none is a fact, even of a symbol that varies",
     load([2, 32], BOTH, "cta", (64,), guard="v > 0", assume=["v > 0"], symbols=[symbol("v", 0, 1, "thread")]),
 )
+case(
+    "a fact that ties a symbol of threads to one of the grid excludes values, not threads",
+    load([2, 32], BOTH, "cta", (64,), guard="v != 0", assume=["v + k >= 1"], symbols=[symbol("k", -1, 0), symbol("v", 0, 3, "thread")]),
+)
+refuted(
+    "a fact that leaves a symbol of threads two values does not decide the guard",
+    "participation",
+    load([2, 32], BOTH, "cta", (64,), guard="v != 1", assume=["v + k >= 1"], symbols=[symbol("k", -1, 0), symbol("v", 0, 3, "thread")]),
+    alone=False,
+)
 
 # --- uniformity of collectives ---------------------------------------------------------------------------------------
 

@@ -195,14 +195,18 @@ def _truth(term: Term) -> bool:
     return isinstance(term, bool) or (not isinstance(term, int) and term.is_truth)
 
 
-def _split(problem: Problem, grid: Grid, active: Array) -> tuple[Grid, Array, Array | None]:
-    """The activity without the axes of symbols that vary inside an instance, and where those make it undetermined."""
+def _split(problem: Problem, grid: Grid, activity: Array, facts: Array) -> tuple[Grid, Array, Array | None]:
+    """The activity without the axes of symbols that vary inside an instance, and where those make it undetermined: of the values that satisfy the facts,
+    some make a thread active and some do not.
+    """
     import numpy as np
 
     inner = [k for k, v in enumerate(grid.variables) if v.role == "symbol" and _varies(problem, v) > SCOPE_LEVEL[problem.call.scope]]
+    active = np.logical_and(activity, facts)
     if not inner:
         return grid, active, None
-    some, every = active.any(axis=tuple(inner)), active.all(axis=tuple(inner))
+    some = active.any(axis=tuple(inner))
+    every = np.logical_and(some, np.logical_or(activity, np.logical_not(facts)).all(axis=tuple(inner)))
     kept = [k for k in range(len(grid.variables)) if k not in inner]
     smaller = Grid([grid.variables[k] for k in kept], [grid.values[k] for k in kept])
     return smaller, every, np.logical_and(some, np.logical_not(every))
@@ -216,9 +220,8 @@ def _judge(problem: Problem, grid: Grid, activity: Term) -> Outcome:
     import numpy as np
 
     facts = terms.conj(*relevant(problem.facts, activity)[0])
-    active = np.logical_and(grid.truth(activity), grid.truth(facts))
     points = grid.points
-    grid, active, undetermined = _split(problem, grid, active)
+    grid, active, undetermined = _split(problem, grid, *np.broadcast_arrays(grid.truth(activity), grid.truth(facts)))
     bad = _broken(problem, active)
     if undetermined is not None:
         bad = np.logical_or(bad, undetermined)
