@@ -68,7 +68,7 @@ EXAMPLES = {
 """Spellings that a page shows in full; the first legal one of a mnemonic that is not here."""
 FEW = 200
 """A mnemonic with no more legal spellings than this is shown with all of them."""
-WHO = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
+WHO = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together", "warpgroup": "all 128 lanes of a warpgroup together"}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

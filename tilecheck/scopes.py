@@ -128,7 +128,7 @@ def execution_of(launch: Launch, guard: Term, assume: tuple[Term, ...], varying:
 
 @dataclass(frozen=True, slots=True)
 class GroupAxis:
-    """One group axis: what it counts ("cbz", "cby", "cbx", "warp" or "lane"), the coordinate of the executing thread, and the extent."""
+    """One group axis: what it counts ("cbz", "cby", "cbx", "warpgroup", "warp" or "lane"), the coordinate of the executing thread, and the extent."""
 
     kind: str
     coordinate: Term
@@ -140,6 +140,8 @@ def group_kinds(scope: str, launch: Launch, collective: str) -> tuple[str, ...]:
     if scope == "thread":
         return ()
     ctas = tuple(name for name, _ in launch.cluster_axes()) if scope == "cluster" else ()
+    if collective == "warpgroup":
+        return (*ctas, *(("warpgroup",) if scope in {"cta", "cluster"} else ()))
     warps = ("warp",) if scope in {"warpgroup", "cta", "cluster"} else ()
     return (*ctas, *warps, *(("lane",) if collective == "thread" else ()))
 
@@ -184,6 +186,9 @@ def _moved(launch: Launch, kind: str) -> tuple[str, int, Term, Callable[[int], d
     """(base variable, number of values, the thread's own value, the substitution that moves the thread to another value)."""
     if kind == "warp":
         return "warpid", launch.warps, var("warpid"), lambda value: {"warpid": value}
+    if kind == "warpgroup":  # all four warps execute, or none
+        own = hardware_terms(launch)["wgid"]
+        return "warpid", -(-launch.warps // 4), own, lambda value: {"warpid": 4 * value}
     if kind == "lane":
         return "laneid", LANES, var("laneid"), lambda value: {"laneid": value}
     own = hardware_terms(launch)[kind]

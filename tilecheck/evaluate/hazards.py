@@ -45,7 +45,7 @@ def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Itera
         except LimitError:
             continue
         for repeat in product(*(range(extent) for extent in repeats(scene, operand))):
-            for atom in operand.atoms_of(thread.lane):
+            for atom in operand.atoms_of(scene.launch.number(thread)):
                 spend()
                 start = operand.row_start(atom)
                 bit = fixed.address((*group, *repeat, *start))

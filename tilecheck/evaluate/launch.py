@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 COORDINATES = ("laneid", "warpid", "wid_in_wg", "wgid", "tid_in_wg", "tx", "cbx", "cby", "cbz")
 THREAD_NAMES = frozenset({*COORDINATES, "elected"})
 LANE_NAMES = frozenset({"laneid", "tx", "tid_in_wg", "elected"})
+WARP_NAMES = frozenset({"warpid", "wid_in_wg"})
 DEFAULT_BLOCK = {"thread": 1, "warp": 32, "warpgroup": 128}
 BEYOND = {"warp": ("thread",), "warpgroup": ("warp", "thread"), "cta": ("warp", "thread"), "cluster": ("cta", "warp", "thread")}
 """The levels at which a symbol may take several values inside one instance of a scope."""
@@ -28,14 +29,15 @@ class Thread(NamedTuple):
 
 
 class Launch:
-    """One cluster of CTAs of one block shape, at one scope."""
+    """One cluster of CTAs of one block shape, at one scope. together: the warps that execute one instruction of a collective."""
 
-    def __init__(self, scope: str, collective: bool, form: Mapping[str, Any] | None) -> None:
+    def __init__(self, scope: str, collective: bool, form: Mapping[str, Any] | None, together: int = 1) -> None:
         form = form or {}
         block: Sequence[int] = form.get("block") or [DEFAULT_BLOCK.get(scope, 1)]
         cluster: Sequence[int] = form.get("cluster") or ()
         self.scope = scope
         self.collective = collective
+        self.together = together
         self.block = tuple(block) + (1,) * (3 - len(block))
         self.cluster = tuple(cluster) + (1,) * (3 - len(cluster))
         self.one_dimensional = self.block[1] == self.block[2] == 1
@@ -94,6 +96,8 @@ class Launch:
         warps = sorted({warp for _, warp in active})
         if self.scope == "warpgroup":
             warps = range(4 * instance[1], 4 * instance[1] + 4)
+        elif self.together == 4:
+            warps = sorted({4 * (warp // 4) + k for warp in warps for k in range(4)})
         return [Thread(cta, warp, lane) for cta in self._cta_hull(active) for warp in warps for lane in lanes]
 
     def _cta_hull(self, active: Active) -> list[int]:
@@ -106,7 +110,9 @@ class Launch:
             return ()
         axes = [len(set(axis)) for axis in zip(*(self.cta_axes(cta) for cta, _ in active), strict=True)]
         ctas = tuple(reversed(axes[: self.cluster_axes])) if self.scope == "cluster" else ()
-        warps = {"warp": (), "warpgroup": (4,)}.get(self.scope, (len({warp for _, warp in active}),))
+        warps = {"warp": (), "warpgroup": (4,)}.get(self.scope, (len({warp // self.together for _, warp in active}),))
+        if self.together == 4 and self.scope == "warpgroup":
+            warps = ()
         lanes = () if self.collective else (len({lane for lanes in active.values() for lane in lanes}),)
         return (*ctas, *warps, *lanes)
 
@@ -114,7 +120,22 @@ class Launch:
     def group_rank(self) -> int:
         """The number of group axes."""
         lanes = 0 if self.collective or self.scope == "thread" else 1
-        return {"thread": 0, "warp": 0, "warpgroup": 1, "cta": 1, "cluster": 1 + self.cluster_axes}[self.scope] + lanes
+        warpgroup = 1 if self.together == 1 else 0
+        return {"thread": 0, "warp": 0, "warpgroup": warpgroup, "cta": 1, "cluster": 1 + self.cluster_axes}[self.scope] + lanes
+
+    def number(self, thread: Thread) -> int:
+        """The number of a thread among those that execute an instruction together."""
+        return 32 * (thread.warp % self.together) + thread.lane
+
+    def member(self, thread: Thread, number: int) -> Thread:
+        """The thread of that number among those that execute together with a thread."""
+        return thread._replace(warp=thread.warp - thread.warp % self.together + number // 32, lane=number % 32)
+
+    @property
+    def wide_enough(self) -> bool:
+        """Whether an instance of the scope holds those who execute together."""
+        narrow = () if not self.collective else ("thread",) if self.together == 1 else ("thread", "warp")
+        return self.scope not in narrow
 
     @property
     def inner_levels(self) -> tuple[str, ...]:

@@ -119,7 +119,8 @@ def element(
     written = spec.lane if isinstance(spec, Register) else spec.provider
     lane = None if written is None else terms.normal(written)
     if lane is not None:
-        premise, goal = (terms.substitute(term, {"laneid": lane}) for term in (premise, goal))
+        held = problem.holder(lane)
+        premise, goal = (terms.substitute(term, held) for term in (premise, goal))
     rest = variables_of(problem, side, repeats, lane=lane is None, without=without)[len(problem.symbols) :]
     return Obligation((*problem.symbols, *extra, *rest), premise, goal, lane)
 

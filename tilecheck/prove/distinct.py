@@ -86,7 +86,8 @@ def _elements(
     inner = [*repeat_variables(repeats), *atom_variables(problem.contract, of=side.spec)]
     active = terms.conj(problem.active, side.defined, within)
     if lane is not None:
-        slot, active = terms.substitute(slot, {"laneid": lane}), terms.substitute(active, {"laneid": lane})
+        held = problem.holder(lane)
+        slot, active = terms.substitute(slot, held), terms.substitute(active, held)
     return outer, inner, active, slot, lane
 
 

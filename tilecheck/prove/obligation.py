@@ -72,7 +72,7 @@ class Variable:
 class Obligation:
     """For all values of the variables: premise implies goal.
 
-    lane: the lane that a counterexample names, where it is a function of the atom (collectives); None: the variable `laneid`.
+    lane: the lane that a counterexample names, where it is a function of the atom (collectives; 32 and more: of a later warp); None: the variable `laneid`.
     """
 
     variables: tuple[Variable, ...]

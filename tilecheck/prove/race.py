@@ -100,7 +100,8 @@ def _unread(problem: Problem, target: Side, source: Side, repeats: tuple[int, ..
     lane = None if target.spec.lane is None else terms.normal(target.spec.lane)
     if lane is not None and source.spec.lane is not None:
         one_thread = terms.eq(lane, terms.substitute(terms.normal(source.spec.lane), rename))
-        premise, written, read = (terms.substitute(term, {"laneid": lane}) for term in (premise, written, read))
+        held = problem.holder(lane)
+        premise, written, read = (terms.substitute(term, held) for term in (premise, written, read))
         premise = terms.conj(premise, one_thread)
     apart = terms.disj(terms.le(terms.add(written, target.spec.bits), read), terms.le(terms.add(read, source.spec.bits), written))
     renamed = (replace(v, name=f"{v.name}@1") for v in others)

@@ -14,7 +14,7 @@ from tilecheck.prove.clause import Clause
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem
 from tilecheck.prove.verdict import Counterexample
-from tilecheck.scopes import CTA
+from tilecheck.scopes import CTA, LANES
 from tilecheck.spec import Contract, data
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED
@@ -56,15 +56,16 @@ def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Po
         atom = _at(clause, witness) if clause.point == "coordinates" else ()
         return Point(symbols=symbols, atom=atom)
     lane = witness.get("laneid", 0) if clause.obligation.lane is None else terms.evaluate(clause.obligation.lane, witness)
-    thread = (witness[CTA], witness["warpid"], lane)
+    thread = (witness[CTA], witness["warpid"] + lane // LANES, lane % LANES)
+    here = {**witness, "warpid": thread[1], "laneid": thread[2]}
     if clause.point == "coordinates":
         return Point(symbols, *thread, atom=_at(clause, witness))
     if clause.point == "issue":
-        axes = tuple(terms.evaluate(axis.coordinate, {**witness, "laneid": lane}) for axis in problem.groups)
+        axes = tuple(terms.evaluate(axis.coordinate, here) for axis in problem.groups)
         return Point(symbols, *thread, axes, tuple(witness[name] for name in sorted(n for n in witness if n.startswith("@r"))))
     if clause.point == "warp" or side is None:
         return Point(symbols, *thread)
-    group = tuple(terms.evaluate(axis.coordinate, {**witness, "laneid": lane}) for axis in problem.groups)
+    group = tuple(terms.evaluate(axis.coordinate, here) for axis in problem.groups)
     axes = problem.atom(side)
     count = len(side.trace.shape) - len(group) - len(axes)
     repeat = tuple(witness.get(f"@r{k}", 0) for k in range(count))

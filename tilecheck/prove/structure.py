@@ -12,12 +12,13 @@ from functools import lru_cache
 from tilecheck.call import COORDINATES, Launch
 from tilecheck.layout.axes import STORAGE, THREAD_AXES
 from tilecheck.layout.strided import Axis, Factor, Strided, coalesced, injective
+from tilecheck.layout.tile import swizzles
 from tilecheck.prove.problem import Problem, Side
-from tilecheck.scopes import hardware_terms
+from tilecheck.scopes import LANES, hardware_terms
 from tilecheck.spec.contract import Memory, Register
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.domain import stays_inside
-from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.terms import Term, var
 
 Linear = Mapping[str, int]
 """A sum of variables times integers; the constant has the key ""."""
@@ -44,6 +45,18 @@ def offsets(side: Side, low: int, high: int) -> bool:
     first, last = form.ends()
     declared = side.tensor.bits
     return first // declared >= low and last // declared + max(0, form.bits // declared - 1) <= high
+
+
+def swizzled_by(side: Side, xors: tuple[tuple[int, int], ...]) -> bool:
+    """Whether the layout's own swizzle, on the offset, is that of the hardware on bytes: the XOR of (a >> shift) & mask over `xors`."""
+    own = [one for one in swizzles(side.tensor.layout) if one.swizzle_len]
+    if len(xors) != len(own) or len(own) > 1:
+        return False
+    if not own:
+        return True
+    one, (shift, mask) = own[0], xors[0]
+    keeps = side.tensor.bits << one.per_element
+    return one.swizzle_inner and one.atom_len == shift and ((1 << one.swizzle_len) - 1) * keeps == 8 * mask
 
 
 def contiguous(problem: Problem, side: Side, spec: Memory) -> str | None:
@@ -123,7 +136,7 @@ def owner(problem: Problem, side: Side, spec: Register) -> str | None:
         if not written:
             continue
         whole = len(coalesced(factors)) == 1
-        linear = _linear(coordinate)
+        linear = _linear(_of_unit(problem, coordinate))
         if not whole or linear is None or coordinate == 0:
             return None
         _, name, stride = written[0]
@@ -134,20 +147,45 @@ def owner(problem: Problem, side: Side, spec: Register) -> str | None:
         if name != STORAGE and stride:
             sums.setdefault(name, {})[f"@d{number}"] = stride
     lane = None if spec.lane is None else {f"@d{number}": weight for number, (_, _, _, weight) in enumerate(held) if weight}
-    return _owned(problem, sums, lane)
+    return _owned(problem, sums, lane, {f"@d{number}": extent for number, (extent, _, _, _) in enumerate(held)})
 
 
-def _owned(problem: Problem, sums: dict[str, dict[str, int]], lane: Linear | None) -> str | None:
-    """lane: the lane that holds an element, where the instruction says it."""
+def _owned(problem: Problem, sums: dict[str, dict[str, int]], lane: Linear | None, extents: Mapping[str, int]) -> str | None:
+    """lane: the thread of the executing warp or warpgroup that holds an element, where the instruction says it; extents: of the digits in it."""
     if problem.call.scope == "thread":
         return None if sums else "structure"
     here = executing(problem.call.launch)
-    if lane is not None:
+    if lane is not None and problem.contract.warps > 1:
+        here = _in_warpgroup(problem.call.launch, lane, extents)
+    elif lane is not None:
         here = {name: _at_lane(linear, lane) for name, linear in here.items()}
     for name, found in sums.items():
         if {k: v for k, v in found.items() if v} != here.get(name):
             return None
     return "structure" if _covers(problem, set(sums)) else None
+
+
+def _of_unit(problem: Problem, coordinate: Term) -> Term:
+    """A group coordinate over the warpgroup, where warpgroups execute."""
+    if problem.contract.warps == 1:
+        return coordinate
+    return terms.substitute(coordinate, {"warpid": terms.mul(problem.contract.warps, var("wgid"))})
+
+
+def _in_warpgroup(launch: Launch, thread: Linear, extents: Mapping[str, int]) -> dict[str, Linear]:
+    """Each thread axis of a thread of the executing warpgroup, over the digits of its number in the warpgroup and over `wgid`; as far as it is a sum."""
+    group = {"wgid": 1} if launch.warps > 4 else dict[str, int]()
+    own = {name: linear for name, linear in executing(launch).items() if name[:2] == "cb"}
+    found: dict[str, Linear] = {**own, "wgid": group, "tid_in_wg": thread}
+    if len(launch.block) == 1 or launch.block[0] == launch.threads:
+        found["tx"] = {**{name: 128 * weight for name, weight in group.items()}, **thread}
+    lanes = {name: weight for name, weight in thread.items() if weight < LANES}
+    warps = {name: weight // LANES for name, weight in thread.items() if weight >= LANES}
+    if sum((extents[name] - 1) * weight for name, weight in lanes.items()) < LANES and all(
+        weight % LANES == 0 for name, weight in thread.items() if name in warps
+    ):
+        found |= {"laneid": lanes, "wid_in_wg": warps, "warpid": {**{name: 4 * weight for name, weight in group.items()}, **warps}}
+    return found
 
 
 def _at_lane(linear: Linear, lane: Linear) -> Linear:
@@ -174,6 +212,7 @@ COVERS = {
     "laneid": ("laneid",),
     "warpid": ("warpid",),
     "wid_in_wg": ("wid_in_wg",),
+    "wgid": ("wgid",),
     "tid_in_wg": ("laneid", "wid_in_wg"),
     "tx": ("laneid", "warpid"),
     "cbx": ("cbx",),
@@ -188,7 +227,8 @@ def _covers(problem: Problem, written: set[str]) -> bool:
     launch, scope = problem.call.launch, problem.call.scope
     named = {part for name in written for part in COVERS.get(name, ())}
     lanes = "laneid" in named or (launch.threads == 1 and not problem.collective)
-    warps = scope == "warp" or launch.warps == 1 or "warpid" in named or (scope == "warpgroup" and "wid_in_wg" in named)
+    inside = "wid_in_wg" in named and (scope == "warpgroup" or launch.warps <= 4 or "wgid" in named)
+    warps = scope == "warp" or launch.warps == 1 or "warpid" in named or inside
     ctas = scope != "cluster" or all(extent == 1 or name in named for name, extent in launch.cluster_axes())
     return lanes and warps and ctas
 

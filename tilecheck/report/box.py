@@ -20,7 +20,7 @@ LINE = 128
 def box_images(copy: BoxCopy) -> Iterator[tuple[str, str]]:
     """(title, grid) of the image of rows as long as the span of a swizzle, in chunks of 16 bytes and lines of 128; none where nothing is moved."""
     patterns = [pattern for pattern in copy.patterns if pattern.xors and not pattern.arch]
-    if copy.image is None or not copy.modelled or not patterns:
+    if copy.image is None or not patterns:
         return
     pattern = max(patterns, key=lambda one: one.span_bytes)
     title = f"image of a box with rows of {pattern.span_bytes} bytes under swizzle {pattern.code}, row.chunk of 16 bytes at each place of a period"

@@ -104,7 +104,7 @@ def _values(slot: Slot) -> str:
 
 
 def _general(contract: Contract) -> list[tuple[str, str]]:
-    who = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together"}
+    who = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together", "warpgroup": "all 128 lanes of a warpgroup together"}
     return [
         ("source", contract.source),
         ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.needs),
@@ -168,7 +168,7 @@ def _kind(operand: Operand) -> str:
 def _demands(operand: Operand, contract: Contract) -> list[str]:
     if isinstance(operand, Register):
         axes = ", ".join(axis.name for axis in contract.atom_of(operand))
-        who = "the executing thread" if operand.lane is None else f"lane {operand.lane}"
+        who = "the executing thread" if operand.lane is None else f"{'lane' if contract.warps == 1 else 'thread'} {operand.lane}"
         texts = [f"element ({axes}) is register {operand.register} of {who}"]
         texts += ["every element of a thread in a slot of its own, no replicas"] if operand.write else []
         if operand.then is not None:

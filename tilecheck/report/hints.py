@@ -139,6 +139,8 @@ def _of_operand(name: str, operand: Operand | None, call: Call, contract: Contra
         return None
     if name == "storage":
         return _storage(operand, call, contract)
+    if name == "type" and view_of(operand, call, contract) is None:
+        return f"Bound the symbols (min, max, assume) so that every value is a .{getattr(operand, 'number', '')}, or take a wider type."
     if name == "type":
         return f"View it as one of {', '.join(operand.dtypes)}: the bits stay the same." if operand.dtypes else None
     if name == "contiguous":
@@ -147,7 +149,7 @@ def _of_operand(name: str, operand: Operand | None, call: Call, contract: Contra
     if lane is None:
         return "Let the thread axes of the layout follow the group axes of the view: the thread that executes an element holds it."
     axes = ", ".join(axis.name for axis in contract.atom_of(operand))
-    return f"Let the layout send element ({axes}) to laneid {lane}."
+    return f"Let the layout send element ({axes}) to {'laneid' if contract.warps == 1 else 'tid_in_wg'} {lane}."
 
 
 def _storage(operand: Operand, call: Call, contract: Contract) -> str:

@@ -52,7 +52,7 @@ def values_of(example: Counterexample, call: Call, contract: Contract) -> dict[s
     values = {name: value for name, value in example.symbols if not _BASE.match(name)}
     elected = values.pop("elected", 0)
     if example.lane is not None:
-        launch = Launch(call.scope, contract.collective != "thread", _form(call.to_json()["launch"]))
+        launch = Launch(call.scope, contract.collective != "thread", _form(call.to_json()["launch"]), contract.warps)
         thread = Thread(example.cta or 0, example.warp or 0, example.lane)
         lanes = max(1, launch.lanes(thread.warp))
         values |= launch.coordinates(thread) | {"elected": int(thread.lane == elected % lanes), ELECTED: elected % lanes}

@@ -22,7 +22,9 @@ BUILT_IN: dict[str, str] = {
     "stmatrix": "tilecheck.contracts.matrix",
     "movmatrix": "tilecheck.contracts.matrix",
     "mma": "tilecheck.contracts.mma",
+    "wgmma.mma_async": "tilecheck.contracts.wgmma",
     "cvt": "tilecheck.contracts.conversions",
+    "ewise": "tilecheck.contracts.ewise",
     **dict.fromkeys(
         ("add", "sub", "mul", "div", "fma", "sqrt", "rcp", "ex2", "lg2", "abs", "neg", "min", "max", "mov"), "tilecheck.contracts.registers"
     ),
@@ -44,6 +46,9 @@ NEIGHBOURS = (
     "cp.async.mbarrier",
     "cp.async.bulk.commit_group",
     "cp.async.bulk.wait_group",
+    "wgmma.fence",
+    "wgmma.commit_group",
+    "wgmma.wait_group",
 )
 """Mnemonics of the ISA that begin like one of ours and have no contract: an opcode of theirs is no bad spelling of ours."""
 ENTRY_POINTS = "tilecheck.contracts"

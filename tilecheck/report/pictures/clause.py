@@ -56,7 +56,7 @@ def pictures(clause: ClauseResult, call: Call, contract: Contract | None) -> lis
         return []
     name, operand = short_name(clause.id, contract)
     thread = None if example.lane is None else Thread(example.cta or 0, example.warp or 0, example.lane)
-    found = Failure(example, call, contract, seen, name, None if operand is None else seen.operands[operand.name], thread)
+    found = Failure(example, call, contract, seen, name, None if operand is None else seen.operands.get(operand.name), thread)
     draw = DRAWN.get(name)
     return [] if draw is None else [one for one in draw(found) if one is not None]
 

@@ -89,7 +89,7 @@ def _panels(seen: Seen, operand: Operand, thread: Thread, repeat: Coordinate, ax
         for outer in product(*(range(extent) for extent in extents[:-2])):
             atoms = [[(*outer, i, j) for j in range(extents[-1])] for i in range(extents[-2])]
             cells = [
-                [_cell(seen, operand, thread._replace(lane=operand.holder(a) or 0), (*group, *repeat, *a), axis) for a in line]
+                [_cell(seen, operand, seen.case.launch.member(thread, operand.holder(a) or 0), (*group, *repeat, *a), axis) for a in line]
                 for line in atoms
             ]
             panels.append(Panel(", ".join(f"{n} {k}" for n, k in zip(names, outer, strict=False)), down, across, cells))
@@ -162,7 +162,7 @@ def slots(seen: Seen, operand: Operand, thread: Thread, marked: Coordinate) -> P
     fixed, extents = seen.fixed(operand, thread), seen.repeats(operand)
     if fixed is None or extents is None:
         return None
-    group, atoms = seen.group(thread), operand.atoms_of(thread.lane)
+    group, atoms = seen.group(thread), operand.atoms_of(seen.case.launch.number(thread))
     elements = list(islice(((*group, *at, *a) for at in product(*map(range, extents)) for a in atoms), MOST_ROWS))
     if marked not in elements:
         return None

@@ -155,7 +155,7 @@ class Seen:
         starts = [atom for atom in operand.atoms if operand.row_index(atom) == 0]
         if operand.holder_term is not None:
             group = self.group(thread)
-            yield from ((thread._replace(lane=operand.holder(atom) or 0), group, repeat, atom) for atom in starts)
+            yield from ((self.case.launch.member(thread, operand.holder(atom) or 0), group, repeat, atom) for atom in starts)
             return
         lanes = self.lanes(thread) if self.case.launch.group_rank or not self.moving.isdisjoint(operand.view.names) else []
         if len(lanes) > 1:
