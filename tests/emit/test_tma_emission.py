@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tilecheck.document import read_call
-from tilecheck.emit import EmissionError, assemble, emit, emit_kernel
+from tilecheck.emit import assemble, emit, emit_kernel
 from tilecheck.emit.assemble import NoAssemblerError
 from tilecheck.emit.maps import map_data
 
@@ -79,9 +79,28 @@ def test_the_tensor_map_is_data_innermost_first():
     }
 
 
-def test_a_whole_kernel_is_not_written():
-    with pytest.raises(EmissionError, match="tensor map"):
-        emit_kernel(read_call(CALLS["load"]))
+def test_a_kernel_takes_the_tensor_map_by_value_with_what_the_host_encodes():
+    kernel = emit_kernel(read_call(CALLS["element strides"]))
+    assert [one["role"] for one in kernel.plan()] == ["staged", "tensor map", "elected"]
+    (tensor,) = (one for one in kernel.plan() if one["role"] == "tensor map")
+    assert tensor["map"] == map_data(kernel.emission.tensor_map)
+    assert (tensor["name"], tensor["bytes"], tensor["align"], tensor["residue"]) == ("T", 8192, 32, 16)
+    assert ".param .align 64 .b8 tc_p2[128]," in kernel.ptx
+    assert "mov.b64 %tc_ptr_T, tc_p2;\ncvta.param.u64 %tc_ptr_T, %tc_ptr_T;" in kernel.ptx
+
+
+def test_a_kernel_announces_the_bytes_of_every_box_to_each_cta_that_it_writes():
+    assert "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%tc_bar_mbar], 1024;" in emit_kernel(read_call(CALLS["load"])).ptx
+    many = emit_kernel(read_call(CALLS["a multicast"])).ptx
+    assert many.count("mapa.shared::cluster.u64") == many.count("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64") == 2
+    packed = emit_kernel(read_call(CALLS["a packed format"])).ptx
+    assert "[%tc_bar_mbar], 512;" in packed  # eight rows of 128 nibbles, without the padding
+
+
+def test_a_kernel_waits_for_what_it_stores():
+    text = emit_kernel(read_call(CALLS["store"])).ptx
+    assert text.index("cp.async.bulk.tensor") < text.index("cp.async.bulk.commit_group;") < text.index("cp.async.bulk.wait_group 0;")
+    assert "mbarrier" not in text
 
 
 @pytest.mark.skipif(MISSING, reason="no assembler is installed (extra `assemble`)")
@@ -90,4 +109,12 @@ def test_a_legal_copy_assembles(name):
     emission = emitted(name)
     head = [f".version 9.0\n.target {emission.arch}\n.address_size 64", ".visible .entry k() {", *emission.declarations]
     found = assemble("\n".join([*head, emission.ptx, "ret;\n}\n"]), emission.arch)
+    assert found.ok, found.log
+
+
+@pytest.mark.skipif(MISSING, reason="no assembler is installed (extra `assemble`)")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_kernel_of_a_legal_copy_assembles(name):
+    kernel = emit_kernel(read_call(CALLS[name]))
+    found = assemble(kernel.ptx, kernel.arch)
     assert found.ok, found.log

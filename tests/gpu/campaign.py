@@ -18,6 +18,7 @@ from tests.gpu.async_mutants import async_mutants
 from tests.gpu.evidence import mutant_row
 from tests.gpu.forms import Form, all_forms, later_forms
 from tests.gpu.mutants import contract_data, mutants
+from tests.gpu.tma_mutants import tma_mutants
 from tilecheck.document import read_call
 from tilecheck.emit import assemble, emit_kernel_unchecked
 from tilecheck.errors import TilecheckError
@@ -68,7 +69,7 @@ def later(form: Form) -> Json:
 def mutant_rows(forms: dict[str, Form]) -> list[Json]:
     """Every mutant against its form: `noticed` where the comparison fails, as it must."""
     rows: list[Json] = []
-    for one in (one for one in (*mutants(), *async_mutants()) if one.form in forms):
+    for one in (one for one in (*mutants(), *async_mutants(), *tma_mutants()) if one.form in forms):
         form = forms[one.form]
         call = read_call(form.document)
         wrong = one.emits(contract_of(call)) if one.emits else None
@@ -77,8 +78,9 @@ def mutant_rows(forms: dict[str, Form]) -> list[Json]:
         if one.predicts:
             contract = contract_data(call.opcode)
             one.predicts(contract)
-        differences, counts = compared(seen, predicted(call, seen.values, form.elected, contract))
-        where = "prediction" if one.predicts else "emission"
+        other = read_call(one.calls(form.document)) if one.calls else call
+        differences, counts = compared(seen, predicted(other, seen.values, form.elected, contract))
+        where = "emission" if one.emits else "prediction"
         print(
             f"{'noticed' if differences else 'MISSED'} mutant of the {where}, {one.part}: {one.what} ({one.form}): {counts['different']} bytes differ"
         )
@@ -90,13 +92,13 @@ def main() -> int:
     """Runs everything; 0 where all forms match and all mutants are noticed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
-    parser.add_argument("--family", default="", help="memory, matrix or async")
+    parser.add_argument("--family", default="", help="memory, matrix, async or tma")
     parser.add_argument("--out", default=os.environ.get("OUT", "docs/evidence"))
     options = parser.parse_args()
     started = time.perf_counter()
     print(gpu(0).info, flush=True)
     forms = [form for form in all_forms() if options.only in form.name and options.family in form.family]
-    rows: dict[str, list[Json]] = {"memory": [], "matrix": [], "async": []}
+    rows: dict[str, list[Json]] = {"memory": [], "matrix": [], "async": [], "tma": []}
     failed: list[str] = []
     for form in forms:
         try:

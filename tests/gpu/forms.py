@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from tests.gpu.async_forms import async_forms, later_async_forms
 from tests.gpu.documents import DTYPES, POLICIES, TYPED, WIDTHS, Form, Json, bank, document, ordered, register, starts, warp_memory
 from tests.gpu.matrix_forms import byte_forms, matrix_forms
+from tests.gpu.tma_forms import later_tma_forms, tma_forms
 
 __all__ = ["Form", "all_forms", "later_forms", "register_forms", "wide_forms"]
 
@@ -441,12 +442,12 @@ def memory_forms() -> Iterator[Form]:
 
 def later_forms() -> list[Form]:
     """The forms that sm_90 does not have."""
-    return [*wide_forms(), *later_async_forms(), *byte_forms()]
+    return [*wide_forms(), *later_async_forms(), *later_tma_forms(), *byte_forms()]
 
 
 def all_forms() -> list[Form]:
     """Every form, named uniquely."""
-    return [*register_forms(), *async_forms()]
+    return [*register_forms(), *async_forms(), *tma_forms()]
 
 
 def register_forms() -> list[Form]:

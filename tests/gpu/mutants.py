@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.gpu.documents import Json
 from tilecheck.spec import Contract, Memory, Register, data, find_contract
 from tilecheck.symbolic import parse
 from tilecheck.symbolic.terms import Term
@@ -24,13 +25,15 @@ Data = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A wrong contract. part: what is wrong; form: the reconstructed form it stands in for; one of `predicts` and `emits` applies it."""
+    """A wrong contract, or a wrong call. part: what is wrong; form: the reconstructed form it stands in for; one of `predicts`, `emits` and `calls` applies it."""
 
     part: str
     form: str
     what: str
     predicts: Callable[[Data], None] | None = None
     emits: Callable[[Contract], Contract] | None = None
+    calls: Callable[[Json], Json] | None = None
+    """The document that the prediction is made from."""
 
 
 def contract_data(opcode: str) -> Data:

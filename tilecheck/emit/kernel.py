@@ -14,7 +14,20 @@ from tilecheck.emit.arithmetic import Arithmetic
 from tilecheck.emit.barrier import Completion
 from tilecheck.emit.binding import Binding, Bound
 from tilecheck.emit.errors import EmissionError
-from tilecheck.emit.plan import Elected, GlobalTensor, Json, Parameter, RegisterBank, StagedTensor, Uniform, Varying, to_json, words
+from tilecheck.emit.maps import TensorMap
+from tilecheck.emit.plan import (
+    Elected,
+    GlobalTensor,
+    Json,
+    MappedTensor,
+    Parameter,
+    RegisterBank,
+    StagedTensor,
+    Uniform,
+    Varying,
+    to_json,
+    words,
+)
 from tilecheck.emit.snippet import Emission, Registers, checked_condition, coordinates, guard_term, span_term
 from tilecheck.scopes import CTA
 from tilecheck.spec import Register, arch_rank
@@ -78,8 +91,8 @@ def tensor_bytes(operands: list[Bound]) -> Term:
     return found
 
 
-def parameters_of(binding: Binding, registers: Registers) -> tuple[Parameter, ...]:
-    """The parameters of the kernel: tensors, register banks, symbols, the elected lane."""
+def parameters_of(binding: Binding, registers: Registers, described: TensorMap | None = None) -> tuple[Parameter, ...]:
+    """The parameters of the kernel: tensors (one behind the map that describes it), register banks, symbols, the elected lane."""
     launch = binding.call.launch
     threads = launch.ctas * launch.threads
     found: list[Parameter] = []
@@ -95,7 +108,9 @@ def parameters_of(binding: Binding, registers: Registers) -> tuple[Parameter, ..
         size = tensor_bytes(own)
         align, rest = residue(own)
         if space == "global":
-            found.append(GlobalTensor(tensor, size if isinstance(size, int) else str(size), align, rest))
+            place = (tensor, size if isinstance(size, int) else str(size), align, rest)
+            mapped = described if described is not None and described.tensor == tensor else None
+            found.append(GlobalTensor(*place) if mapped is None else MappedTensor(*place, mapped))
         elif isinstance(size, Expr):
             raise EmissionError(f"tensor {tensor}: its size {size} depends on symbols, which only global tensors may")
         else:
@@ -135,6 +150,10 @@ class _Writer:
         number = 0
         cursor: Term | None = None
         for parameter in self.parameters:
+            if isinstance(parameter, MappedTensor):
+                self._map(parameter, number)
+                number += 1
+                continue
             pointers = [self._load(number + k) for k in range(words(parameter))]
             number += len(pointers)
             if isinstance(parameter, RegisterBank):
@@ -162,6 +181,12 @@ class _Writer:
         register = self.a.fresh()
         self.a.write(f"ld.param.u64 {register}, [tc_p{number}];")
         return register
+
+    def _map(self, tensor: MappedTensor, number: int) -> None:
+        """The generic address of a tensor map among the parameters: the register the snippet reads."""
+        pointer = self.registers.pointers[tensor.name]
+        self.a.write(f"mov.b64 {pointer}, tc_p{number};")
+        self.a.write(f"cvta.param.u64 {pointer}, {pointer};")
 
     def _plain(self, parameter: Parameter, register: str) -> None:
         """A tensor's pointer, a symbol, or the elected lane: the register the snippet reads."""
@@ -263,7 +288,7 @@ class _Writer:
 def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> Kernel:
     """The module around a snippet."""
     call = binding.call
-    parameters = parameters_of(binding, registers)
+    parameters = parameters_of(binding, registers, emission.tensor_map)
     writer = _Writer(binding, registers, parameters)
     writer.prologue()
     declared, guard = writer.guard()
@@ -330,8 +355,10 @@ def _declarations(emission: Emission, registers: Registers) -> list[str]:
 
 
 def _parameter_lines(parameters: tuple[Parameter, ...]) -> list[str]:
-    count = sum(words(one) for one in parameters)
-    return [f"  .param .u64 tc_p{k}{',' if k < count - 1 else ''}" for k in range(count)]
+    types = [
+        ".align 64 .b8 tc_p{}[128]" if isinstance(one, MappedTensor) else ".u64 tc_p{}" for one in parameters for _ in range(words(one))
+    ]
+    return [f"  .param {text.format(k)}{',' if k < len(types) - 1 else ''}" for k, text in enumerate(types)]
 
 
 def version(arch: str, opcode: str = "", isa: str = "") -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from tilecheck.emit.maps import TensorMap, map_data
+
 Json = dict[str, object]
 
 
@@ -18,6 +20,20 @@ class GlobalTensor:
     bytes: int | str
     align: int
     residue: int
+
+
+@dataclass(frozen=True, slots=True)
+class MappedTensor:
+    """128 bytes by value, at a multiple of 64: the tensor map that the host encodes with the arguments in `map`, of a tensor of `bytes` bytes.
+
+    The address of the tensor is `residue` modulo `align` (bytes); sizes and arguments are integers, or text over the uniform symbols.
+    """
+
+    name: str
+    bytes: int | str
+    align: int
+    residue: int
+    map: TensorMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +83,24 @@ class Elected:
     """One 64-bit integer e in 0..31: in a warp of s lanes, lane e % s is the one that elect.sync is taken to have chosen."""
 
 
-Parameter = GlobalTensor | StagedTensor | RegisterBank | Uniform | Varying | Elected
+Parameter = GlobalTensor | MappedTensor | StagedTensor | RegisterBank | Uniform | Varying | Elected
 
 
 def to_json(parameter: Parameter) -> Json:
     """A parameter as a JSON object; `role` names its kind."""
     roles = {
         GlobalTensor: "global",
+        MappedTensor: "tensor map",
         StagedTensor: "staged",
         RegisterBank: "registers",
         Uniform: "uniform",
         Varying: "varying",
         Elected: "elected",
     }
-    return {"role": roles[type(parameter)], **asdict(parameter)}
+    fields = asdict(parameter) | ({"map": map_data(parameter.map)} if isinstance(parameter, MappedTensor) else {})
+    return {"role": roles[type(parameter)], **fields}
 
 
 def words(parameter: Parameter) -> int:
-    """How many 64-bit kernel parameters it takes."""
+    """How many kernel parameters it takes."""
     return 2 if isinstance(parameter, StagedTensor | RegisterBank) else 1

@@ -7,13 +7,14 @@ value came from; no two bytes of an arena look the same in all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tilecheck.emit.kernel import Kernel
-from tilecheck.emit.plan import GlobalTensor, RegisterBank, StagedTensor, Uniform, Varying
+from tilecheck.emit.maps import TensorMap
+from tilecheck.emit.plan import GlobalTensor, MappedTensor, RegisterBank, StagedTensor, Uniform, Varying
 from tilecheck.errors import InputError
 from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import evaluate
@@ -28,6 +29,17 @@ MASK = (1 << 64) - 1
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 Values = Mapping[str, "int | Sequence[int]"]
+
+
+@dataclass(frozen=True, slots=True)
+class MapArgument:
+    """A tensor map to encode: its arguments, every one of them a number, of a tensor whose allocation is at `address`."""
+
+    map: TensorMap
+    address: int
+
+
+Argument = int | MapArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +70,8 @@ class Arena:
     address: int
     bytes: int
     regions: tuple[Region, ...]
-    arguments: tuple[int, ...]
-    """The kernel's 64-bit arguments."""
+    arguments: tuple[Argument, ...]
+    """The kernel's arguments: 64-bit integers, and tensor maps to encode."""
     fixed: Mapping[int, Sequence[int]]
     """64-bit integers that stand at a byte of the arena instead of its fill."""
 
@@ -129,7 +141,7 @@ def room(kernel: Kernel, values: Values) -> int:
     """Bytes that certainly hold the arena of a kernel."""
     total = 2 * GAP
     for one in kernel.parameters:
-        if isinstance(one, GlobalTensor):
+        if isinstance(one, GlobalTensor | MappedTensor):
             total += tensor_bytes(one, values) + one.align + 2 * GAP
         elif isinstance(one, StagedTensor):
             total += 2 * (one.bytes * one.copies + 2 * GAP)
@@ -144,11 +156,26 @@ def room(kernel: Kernel, values: Values) -> int:
     return total
 
 
-def tensor_bytes(tensor: GlobalTensor, values: Values) -> int:
+def tensor_bytes(tensor: GlobalTensor | MappedTensor, values: Values) -> int:
     """The size of a global tensor, its symbols given values."""
-    if isinstance(tensor.bytes, int):
-        return tensor.bytes
-    return max(0, evaluate(parse(tensor.bytes), {name: value for name, value in values.items() if isinstance(value, int)}))
+    return max(0, _number(tensor.bytes, values))
+
+
+def _number(written: int | str, values: Values) -> int:
+    """A number that is written as text over the uniform symbols."""
+    if isinstance(written, int):
+        return written
+    return evaluate(parse(written), {name: value for name, value in values.items() if isinstance(value, int)})
+
+
+def settled(found: TensorMap, values: Values) -> TensorMap:
+    """The arguments of a tensor map, its symbols given values."""
+
+    def each(written: Sequence[int | str]) -> tuple[int, ...]:
+        return tuple(_number(one, values) for one in written)
+
+    dims, strides = each(found.global_dim), each(found.global_strides)
+    return replace(found, start=_number(found.start, values), global_dim=dims, global_strides=strides)
 
 
 class _Placer:
@@ -170,11 +197,12 @@ class _Placer:
 def arena(kernel: Kernel, address: int, values: Values, elected: int) -> Arena:
     """The arena of a kernel in an allocation at `address` of at least `room` bytes."""
     placer = _Placer(address)
-    arguments: list[int] = []
+    arguments: list[Argument] = []
     fixed: dict[int, Sequence[int]] = {}
     for one in kernel.parameters:
-        if isinstance(one, GlobalTensor):
-            arguments.append(placer.put("tensor", one.name, tensor_bytes(one, values), 1, "grid", align=one.align, residue=one.residue))
+        if isinstance(one, GlobalTensor | MappedTensor):
+            at = placer.put("tensor", one.name, tensor_bytes(one, values), 1, "grid", align=one.align, residue=one.residue)
+            arguments.append(at if isinstance(one, GlobalTensor) else MapArgument(settled(one.map, values), at))
         elif isinstance(one, StagedTensor):
             per = "cta" if one.space == "shared" else "thread"
             arguments += [placer.put(role, one.name, one.bytes, one.copies, per) for role in ("before", "after")]
@@ -186,8 +214,9 @@ def arena(kernel: Kernel, address: int, values: Values, elected: int) -> Arena:
         elif isinstance(one, Uniform):
             arguments.append(_uniform(values[one.symbol], one.symbol))
         elif isinstance(one, Varying):
-            arguments.append(placer.put("values", one.symbol, 8, one.threads, "thread"))
-            fixed[arguments[-1] - address] = spread(one, values[one.symbol], kernel)
+            at = placer.put("values", one.symbol, 8, one.threads, "thread")
+            arguments.append(at)
+            fixed[at - address] = spread(one, values[one.symbol], kernel)
         else:
             arguments.append(elected)
     return Arena(address, placer.end, tuple(placer.regions), tuple(arguments), fixed)

@@ -16,12 +16,8 @@ import numpy.typing as npt
 
 from tilecheck.emit import assemble
 from tilecheck.emit.kernel import Kernel
-from tilecheck.errors import TilecheckError
-from tilecheck.reconstruct.arena import RUNS, Arena, Bytes
-
-
-class DeviceError(TilecheckError):
-    """No usable GPU, or a kernel that did not assemble, launch or finish."""
+from tilecheck.reconstruct.arena import RUNS, Arena, Argument, Bytes, MapArgument
+from tilecheck.reconstruct.encode import DeviceError, encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +79,7 @@ class Gpu:
     def load(self, kernel: Kernel) -> Any:
         """The kernel, assembled for this device, with its shared memory and cluster allowed."""
         loaded = self.load_text(kernel.ptx, kernel.arch, kernel.name)
-        function = self._ask(self.driver.cuKernelGetFunction, self.driver.CUkernel(int(loaded.handle)))
-        attribute = self.driver.CUfunction_attribute
+        function, attribute = self._function(loaded), self.driver.CUfunction_attribute
         if kernel.shared_bytes > 48 << 10:
             self._ask(
                 self.driver.cuFuncSetAttribute, function, attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel.shared_bytes
@@ -92,6 +87,9 @@ class Gpu:
         if kernel.cluster and math.prod(kernel.cluster) > 8:
             self._ask(self.driver.cuFuncSetAttribute, function, attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
         return loaded
+
+    def _function(self, loaded: Any) -> Any:
+        return self._ask(self.driver.cuKernelGetFunction, self.driver.CUkernel(int(loaded.handle)))
 
     def load_text(self, ptx: str, arch: str, name: str) -> Any:
         """The entry `name` of a PTX module."""
@@ -111,12 +109,16 @@ class Gpu:
         self._ask(self.driver.cuMemcpyDtoH, content.ctypes.data, address, content.nbytes)
         return content
 
-    def launch(self, loaded: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[int]) -> None:
-        """Runs a kernel to its end; arguments are 64-bit integers. `grid` counts CTAs."""
-        config = self.core.LaunchConfig(grid=tuple(grid), block=tuple(block), shmem_size=shared_bytes)
+    def launch(self, loaded: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[Argument]) -> None:
+        """Runs a kernel to its end; arguments are 64-bit integers, and tensor maps, which are passed by value. `grid` counts CTAs."""
+        held = [encoded(self.driver, one) if isinstance(one, MapArgument) else np.uint64(one % (1 << 64)).reshape(1) for one in arguments]
+        places = np.array([one.ctypes.data for one in held], dtype=np.uint64)
+        stream = self.driver.CUstream(int(self.stream.handle))
         try:
-            self.core.launch(self.stream, config, loaded, *(np.uint64(value % (1 << 64)) for value in arguments))
+            self._ask(self.driver.cuLaunchKernel, self._function(loaded), *grid, *block, shared_bytes, stream, int(places.ctypes.data), 0)
             self.stream.sync()
+        except DeviceError:
+            raise
         except Exception as error:  # noqa: BLE001 (cuda.core raises its own classes)
             raise DeviceError(f"a kernel failed: {error}") from None
 

@@ -14,8 +14,8 @@ from tilecheck.reconstruct import combine
 from tilecheck.reconstruct.arena import Arena, Bytes, Region, shown
 from tilecheck.reconstruct.combine import Combined
 
-CONSTANTS = {"zero": 0}
-"""Fills of an image with one value in every byte."""
+CONSTANTS = {"zero": (0, 0), "nan": (0xF7, 0x7F)}
+"""Fills of an image: what even and odd bytes hold. The NaN outside of a tensor is 7FF7 in every half word, measured on an H200 for f16, bf16, f32 and f64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +138,17 @@ class _Writer:
         if name is None:
             for copy in (where["cta"],) if "cta" in where else range(region.copies):
                 at = region.at + copy * region.size + byte
-                self.word(slice(at, at + 1), source)
+                self.word(slice(at, at + 1), source, byte)
             return
         if isinstance(source, int):
             self.source[self.copy(region, where.get("cta", 0), 0, 0) + byte] = self.place(name, source, where.get("from", 0), 0, 0)
             return
         self.source[self.copy(region, *source[:3]) + byte] = self.place(name, source, *source[:3])
 
-    def word(self, where: slice, word: str) -> None:
-        """A fill: undefined, or a constant."""
+    def word(self, where: slice, word: str, byte: int = 0) -> None:
+        """A fill: undefined, or a constant; byte: where in a tensor it stands."""
         if word in CONSTANTS:
-            self.constant[where] = CONSTANTS[word]
+            self.constant[where] = CONSTANTS[word][byte % 2]
         else:
             self.undefined[where] = True
 
