@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tilecheck.boxes import Box, box_of
-from tilecheck.call import Call
+from tilecheck.call import Call, Scalar
 from tilecheck.layout.view import View
+from tilecheck.scalar.compose import composed
+from tilecheck.scalar.function import Function
 from tilecheck.spec import BadSpelling, Contract, find_contract
-from tilecheck.spec.contract import AtomAxis, Memory, Parameter
+from tilecheck.spec.contract import AtomAxis, Memory, Operand, Parameter, Register
 from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -34,13 +37,26 @@ class Same:
 
 
 def chosen(contract: Contract, call: Call) -> Contract:
-    """The variant of a contract that the operands of a call fit, else the contract itself."""
+    """The variant of a contract that the operands of a call fit, a composition with the function of the call, else the contract itself."""
+    if contract.scalar is not None and contract.table is None and call.function is not None:
+        return _composed(Same(contract), call.function)
     for k, one in enumerate(contract.variants):
         if len(one.operands) == len(call.operands):
             pairs = ((o, view) for o, view in zip(one.operands, call.operands, strict=True) if isinstance(view, View))
-            if all(view.trace.bits == o.bits and view.trace.shape[-1:] == (one.atom_of(o)[-1].extent,) for o, view in pairs):
+            if all(_suits(view, o, one.atom_of(o)[-1].extent) for o, view in pairs):
                 return _variant(Same(contract), k)
     return contract
+
+
+def _suits(view: View, operand: Operand, last: int) -> bool:
+    """Whether a view is in registers or memory as an operand is, with elements as wide and a last axis as long."""
+    in_registers = view.tensor.space == "register"
+    return in_registers == isinstance(operand, Register) and view.trace.bits == operand.bits and view.trace.shape[-1:] == (last,)
+
+
+@lru_cache(maxsize=512)
+def _composed(contract: Same, function: Function) -> Contract:
+    return composed(contract.contract, function)
 
 
 @lru_cache(maxsize=512)
@@ -87,6 +103,22 @@ def value_of(call: Call, parameter: Parameter) -> Term | None:
     if isinstance(value, str):
         return None if parameter.kind == "barrier" else parse(value, truth=parameter.kind == "predicate")
     return value if isinstance(value, int | Expr) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression in the place of a register operand: the operand's name in the call, what the contract says of it, the term."""
+
+    name: str
+    spec: Register
+    term: Expr
+
+
+def scalars_of(call: Call, contract: Contract) -> Iterator[Value]:
+    """The expressions among the operands of a call."""
+    for operand, spec in zip(call.operands, contract.operands, strict=False):
+        if isinstance(operand, Scalar) and isinstance(operand.value, Expr) and isinstance(spec, Register):
+            yield Value(operand.name, spec, operand.value)
 
 
 def chunk_fault(contract: Contract, call: Call) -> tuple[str, str] | None:

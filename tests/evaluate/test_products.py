@@ -76,6 +76,12 @@ def test_c_may_be_a_number():
     assert all(row[7]["entries"][0]["plus"] == ["f32", 2.5] for row in predicted(document))
 
 
+def test_c_may_be_an_expression():
+    document = mma_document(HALF, symbols=[{"name": "n", "min": 0, "max": 9}])
+    document["operands"][3] = {"name": "number", "value": "3 * n - 1"}
+    assert all(row[7]["entries"][0]["plus"] == ["f32", 11] for row in predicted(document, n=4))
+
+
 def test_a_false_predicate_leaves_d_undefined_or_as_it_was():
     document = mma_document(HALF, symbols=[{"name": "n", "min": 0, "max": 1}], parameters={"pred": "n > 0"})
     assert {tuple(row[5:]) for row in predicted(document, n=0)} == {(None, "undefined")}

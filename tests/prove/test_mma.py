@@ -45,6 +45,10 @@ def number(value: object, opcode: str = HALF, steps: dict[str, int] | None = Non
     return found
 
 
+def symbolic(value: str = "n", opcode: str = HALF, most: int = 3, varies: str = "grid") -> Json:
+    return number(value, opcode) | {"symbols": [{"name": "n", "min": 0, "max": most, "varies": varies}]}
+
+
 def together(document: Json, **tensors: str) -> Json:
     """Operands, by name, in one allocation."""
     found = copy.deepcopy(document)
@@ -165,7 +169,15 @@ CASES: dict[str, tuple[Json, str, str | None]] = {
     ),
     "C is a fraction for integers": (number(0.5, BYTES), "refuted", "operands"),
     "C is an integer of 33 bits": (number(1 << 31, BYTES), "refuted", "operands"),
-    "C is a symbol": (number("n") | {"symbols": [{"name": "n", "min": 0, "max": 3}]}, "refuted", "operands"),
+    "C is a symbol": (symbolic(), "proved", None),
+    "C is a symbol of the warp": (symbolic(varies="warp"), "proved", None),
+    "C is a symbol of each lane": (symbolic(varies="thread"), "refuted", "participation"),
+    "C is a symbol of each lane, of one value": (symbolic(varies="thread", most=0), "proved", None),
+    "C is the lane": (symbolic("n + laneid"), "refuted", "participation"),
+    "C is a whole number that no float is": (symbolic("n + 16777214"), "refuted", "c.type"),
+    "C is a whole number that no half is": (symbolic("n + 2046", HALVES), "refuted", "c.type"),
+    "C is a symbol of 32 bits": (symbolic("n + 2147483644", BYTES), "proved", None),
+    "C is a symbol of 33 bits": (symbolic("n + 2147483645", BYTES), "refuted", "c.type"),
     "before sm_80": (call(arch="sm_75"), "refuted", "opcode"),
     "on sm_80": (call(arch="sm_80"), "proved", None),
     "a begin that wraps": (

@@ -16,7 +16,7 @@ from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import Model
 from tilecheck.evaluate.predict import UnpredictedError
 from tilecheck.prove import check as checking
-from tilecheck.prove import operands
+from tilecheck.prove import operands, scalars
 from tilecheck.prove.check import check
 from tilecheck.spec import Contract, Register, data, find_contract, table
 
@@ -39,7 +39,31 @@ def number(document: Json, place: int, value: object) -> Json:
     return found
 
 
+def symbolic(document: Json, place: int, value: str, low: int = -100, high: int = 100, **rest: Any) -> Json:
+    """The document with an expression of a symbol n in the place of an operand. rest: of the document, and `varies` of n."""
+    declared = {"name": "n", "min": low, "max": high, "varies": rest.pop("varies", "grid")}
+    return number(document, place, value) | {"symbols": [declared]} | rest
+
+
 CASES: dict[str, tuple[Json, str, str]] = {
+    "a source is a symbol": (symbolic(call("add.s32"), 2, "n"), "proved", ""),
+    "a source is a symbol that may be negative": (symbolic(call("add.u32"), 2, "n"), "refuted", "b.type"),
+    "a negative symbol that is not reached": (symbolic(call("add.u32"), 2, "n", parameters={"pred": "n >= 0"}), "proved", ""),
+    "an expression that leaves 16 bits": (symbolic(call("add.s16"), 2, "n * n * n"), "refuted", "b.type"),
+    "a lane in an expression": (symbolic(call("add.s16"), 2, "n + laneid * 1000"), "proved", ""),
+    "a lane that leads beyond the type": (symbolic(call("add.s16"), 2, "n + laneid * 1100"), "refuted", "b.type"),
+    "a symbol of each lane": (symbolic(call("add.s32"), 2, "n", varies="thread"), "proved", ""),
+    "a quotient without a value": (symbolic(call("add.s32"), 2, "100 // n"), "refuted", "b.type"),
+    "a quotient with one": (symbolic(call("add.s32"), 2, "100 // n", assume=["n != 0"]), "proved", ""),
+    "the result is a symbol": (symbolic(call("add.s32"), 0, "n"), "refuted", "operands"),
+    "whole numbers of a float": (symbolic(call("mul.f32"), 1, "n + 16777116"), "proved", ""),
+    "a whole number that no float is": (symbolic(call("mul.f32"), 1, "n + 16777117"), "refuted", "a.type"),
+    "whole numbers of a half": (symbolic(call("add.f16"), 2, "20 * n"), "proved", ""),
+    "a whole number that no half is": (symbolic(call("add.f16"), 2, "21 * n"), "refuted", "b.type"),
+    "whole numbers of a bfloat16": (symbolic(call("add.bf16"), 2, "2 * n + 56"), "proved", ""),
+    "the bits of a pair": (symbolic(call("fma.rn.f16x2"), 3, "n * 65537 + 4294901760", -100, -1), "proved", ""),
+    "more bits than a pair has": (symbolic(call("fma.rn.f16x2"), 3, "n * 65537 + 4294901760", -100, 1), "refuted", "c.type"),
+    "a symbol moved": (symbolic(call("mov.u32"), 1, "n * n"), "proved", ""),
     "a sum": (call("add.f32"), "proved", ""),
     "a source is a number": (number(call("add.f32"), 2, 1.5), "proved", ""),
     "both sources are numbers": (number(number(call("mul.f32"), 1, 2), 2, 0.5), "proved", ""),
@@ -226,6 +250,16 @@ def a_variant_needs_no_architecture(patch):
 @mutant
 def every_number_fits(patch):
     patch.setattr(operands, "number_fault", lambda *_: None)
+
+
+@mutant
+def any_expression_fits(patch):
+    patch.setattr(scalars, "clauses", lambda _: iter(()))
+
+
+@mutant
+def floats_hold_one_integer_more(patch):
+    patch.setattr(scalars, "WHOLE", {name: most + 1 for name, most in scalars.WHOLE.items()})
 
 
 @mutant

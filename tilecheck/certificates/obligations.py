@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from tilecheck.call import INDEX_DTYPES, Call
-from tilecheck.prove import active, addresses, operands, owners, race
+from tilecheck.prove import active, addresses, operands, owners, race, scalars
 from tilecheck.prove.check import clauses_of
 from tilecheck.prove.clause import NOTHING, within
 from tilecheck.prove.distinct import pair
@@ -173,6 +173,7 @@ class _Stater:
             if not operands.storage_findings(side):
                 yield from _kept(operands.retypes(problem, side))
         yield from self.participation()
+        yield from _kept(scalars.clauses(problem))
         repeats = operands.repeat_extents(problem)
         for side in problem.sides:
             if side.trace.refusal is None and not operands.shape_findings(problem, side, repeats):

@@ -13,7 +13,7 @@ from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.numbers import encoded
 from tilecheck.fitting import fitted
 from tilecheck.layout.view import Trace, View, trace
-from tilecheck.scopes import Execution, execution, ground, group_terms
+from tilecheck.scopes import LANES, Execution, execution, ground, group_terms
 from tilecheck.spec import BadSpelling, Contract, Memory, Register, find_contract
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import Interval
@@ -61,11 +61,22 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """As `Number`, of an expression whose value each register holds as a number of a PTX type of `entry` bits, one beside the other."""
+
+    count: int
+    bits: int
+    type: str
+    entry: int
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """A call bound to its contract.
 
     repeat: the extents of all repeat axes, the loops of the contract last. ranges: the values of base variables and symbols, as far as they are known.
-    numbers: the numbers that stand in the place of register operands, by the contract's names.
+    numbers: the numbers and expressions that stand in the place of register operands, by the contract's names.
     """
 
     call: Call
@@ -75,7 +86,7 @@ class Binding:
     repeat: tuple[int, ...]
     run: Execution
     ranges: Mapping[str, Interval]
-    numbers: Mapping[str, Number] = field(default_factory=dict[str, "Number"])
+    numbers: Mapping[str, Number | Written] = field(default_factory=dict[str, "Number | Written"])
 
     def issues(self) -> Iterator[Issue]:
         """The instructions, in row-major order of the repeat axes."""
@@ -144,13 +155,21 @@ class Binding:
         if isinstance(bit, int):
             return bit
         own = sorted(terms.variables(bit))
-        values = self._values(bit if lane is None else terms.substitute(bit, {"laneid": lane}))
+        values = self._values(bit if lane is None else terms.substitute(bit, self._holder(lane)))
         if values is not None and len(values) == 1:
             return next(iter(values))
         on = ", ".join(f"the coordinate {name}" if name in self.run.ranges else f"the symbol {name}" for name in own)
         raise EmissionError(
             f"{what} depends on {on}: registers have no run-time index, so a slot must be a compile-time constant, the same in every thread"
         )
+
+    def _holder(self, lane: int) -> dict[str, Term]:
+        """The base variables of the thread of that number among those that execute together."""
+        warps = self.contract.warps
+        if warps == 1:
+            return {"laneid": lane}
+        first = terms.mul(warps, terms.floordiv(var("warpid"), warps))
+        return {"laneid": lane % LANES, "warpid": terms.add(first, lane // LANES)}
 
     def _values(self, bit: Term) -> set[int] | None:
         """Every value over the active threads and the symbol ranges, or None where they are too many."""
@@ -223,7 +242,7 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
         ranges[one.name] = (low if one.min is None else one.min, high if one.max is None else one.max)
     known = {name: ends for name, ends in ranges.items() if not name.startswith("@")}
     operands: list[Bound] = []
-    numbers: dict[str, Number] = {}
+    numbers: dict[str, Number | Written] = {}
     for spec, view in zip(contract.operands, call.operands, strict=True):
         if isinstance(view, Scalar):
             numbers[spec.name] = _number(contract, spec, view)
@@ -236,15 +255,18 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
     return Binding(call, contract, tuple(operands), group, _repeat(shaped, len(group), contract), run, ranges, numbers)
 
 
-def _number(contract: Contract, spec: Register | Memory, scalar: Scalar) -> Number:
+def _number(contract: Contract, spec: Register | Memory, scalar: Scalar) -> Number | Written:
     """A number as the bits of the registers in whose place it stands; a register of several entries holds it in each."""
-    if not isinstance(spec, Register) or not spec.number or isinstance(scalar.value, Expr):
+    if not isinstance(spec, Register) or not spec.number:
         raise EmissionError(f"operand {scalar.name} is a scalar, expected a view")
     axes = contract.atom_of(spec)
     points = (dict(zip((axis.name for axis in axes), atom, strict=True)) for atom in product(*(range(axis.extent) for axis in axes)))
-    bits, pattern = encoded(spec.number, scalar.value)
-    whole = sum(pattern << at for at in range(0, spec.bits, bits))
-    return Number(len({terms.evaluate(spec.register, point) for point in points}), spec.bits, whole)
+    count = len({terms.evaluate(spec.register, point) for point in points})
+    value = scalar.value
+    bits, pattern = encoded(spec.number, 0 if isinstance(value, Expr) else value)
+    if isinstance(value, Expr):
+        return Written(count, spec.bits, spec.number, bits, value)
+    return Number(count, spec.bits, sum(pattern << at for at in range(0, spec.bits, bits)))
 
 
 def _repeat(operands: list[Bound], groups: int, contract: Contract) -> tuple[int, ...]:

@@ -31,16 +31,16 @@ def values(binding: Binding) -> dict[str, Term]:
         if value is None and parameter.required:
             raise EmissionError(f"{binding.contract.opcode} needs the parameter {parameter.name}")
         if value is not None:
-            found[parameter.name] = _checked(binding, parameter, value)
+            found[parameter.name] = checked(binding, parameter.name, value, ring=parameter.kind != "predicate")
     return found
 
 
-def _checked(binding: Binding, parameter: Parameter, value: Term) -> Term:
-    """A value over base variables; EmissionError where 64-bit arithmetic does not give it."""
+def checked(binding: Binding, name: str, value: Term, *, ring: bool) -> Term:
+    """A value over base variables; EmissionError where 64-bit arithmetic does not give it. ring: whether only its lowest 64 bits count."""
     term = simplified(binding.ground(value), binding.ranges)
-    ring = parameter.kind != "predicate" and all(isinstance(node, int) or node.op in RING for node in terms.subterms(term))
-    if isinstance(term, Expr) and not ring and fits_64_bits(term, binding.ranges) is not None:
-        raise EmissionError(f"{parameter.name}: {term} may leave 64 bits")
+    wraps = ring and all(isinstance(node, int) or node.op in RING for node in terms.subterms(term))
+    if isinstance(term, Expr) and not wraps and fits_64_bits(term, binding.ranges) is not None:
+        raise EmissionError(f"{name}: {term} may leave 64 bits")
     return term
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from tilecheck.call import Call, Launch
 from tilecheck.emit.arithmetic import Arithmetic, fits_64_bits, simplified
-from tilecheck.emit.binding import Binding, Bound, Issue, Number
+from tilecheck.emit.binding import Binding, Bound, Issue
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.maps import TensorMap, box_of_binding, origin, tensor_map
 from tilecheck.emit.maps import coordinates as box_coordinates
 from tilecheck.emit.names import Names, comment
 from tilecheck.emit.parameters import Operands, barrier_register, values
+from tilecheck.emit.scalars import scalars, written
 from tilecheck.layout.tile import base_tile, swizzles
 from tilecheck.scopes import CTA, ground
 from tilecheck.spec import Contract, Memory, Register, arch_has, arch_rank
@@ -177,11 +178,12 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
         ]
     starts = [] if box is None else [box_coordinates(binding, box, issue.repeat) for issue in issues]
     pred = checked_condition(binding, binding.run.pred, "pred")
-    extras = values(binding)
+    extras, numbers = values(binding), scalars(binding)
     used = [
         *(simplified(a, binding.ranges) for issue in addresses for a in issue.values()),
         simplified(pred, binding.ranges),
         *extras.values(),
+        *numbers.values(),
         *(term for start in starts for term in start),
     ]
     names = frozenset(name for term in used for name in terms.variables(term))
@@ -189,13 +191,13 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     prefix = "" if pred is True else f"@{arithmetic.predicate(pred)} "
     others = Operands(binding, arithmetic, extras)
     operands = others.fields()
-    numbers = {name: _written_number(number, arithmetic) for name, number in binding.numbers.items()}
+    constants = {name: written(number, numbers.get(name, 0), arithmetic) for name, number in binding.numbers.items()}
     places = [{name: others.address(name, term) for name, term in one.items()} for one in addresses]
     for place, start in zip(places, starts, strict=False):
         place["coords"] = others.listed(start, 32)
     account = others.accounting(pred) if accounted else []
     instructions = tuple(
-        prefix + _instruction(binding.contract, registers, issue, {**operands, **numbers, **place})
+        _predicated(prefix, binding.contract, registers, issue, {**operands, **constants, **place})
         for issue, place in zip(issues, places, strict=True)
     )
     declarations, sets = _interface(binding, registers, names)
@@ -218,11 +220,11 @@ def checked_condition(binding: Binding, condition: Term, what: str) -> Term:
     return grounded
 
 
-def _written_number(number: Number, arithmetic: Arithmetic) -> str:
-    """A register that holds a number, as often as the instruction names it."""
-    register = arithmetic.fresh({16: "h", 32: "u", 64: "s"}[number.bits])
-    arithmetic.write(f"mov.b{number.bits} {register}, {number.pattern:#x};")
-    return ", ".join([register] * number.count)
+def _predicated(prefix: str, contract: Contract, registers: Registers, issue: Issue, others: Mapping[str, str]) -> str:
+    """The statement under a predicate: before it, or, where the template has several, at its {@}."""
+    if "{@}" in contract.issue:
+        return _instruction(contract, registers, issue, {**others, "@": prefix})
+    return prefix + _instruction(contract, registers, issue, others)
 
 
 def _instruction(contract: Contract, registers: Registers, issue: Issue, others: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, cast
 
+from tilecheck.evaluate.composed import composed, function_problem
 from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
 from tilecheck.evaluate.kinds import is_number, of_kind
@@ -55,6 +56,7 @@ class Operand:
         self.row_axes = 0 if self.register else len(spec["row"])
         self.align_bytes = 1 if self.register else int(spec["align_bytes"]) or chunk_bytes
         self.cta: str | None = None if self.register else spec.get("cta")
+        self.described: Mapping[str, Any] | None = spec.get("described")
         self.slot_term = spec["register"] if self.register else None
         self.holder_term = _tuples(spec["lane"] if self.register else spec["provider"])
         self.label = label
@@ -70,7 +72,7 @@ class Operand:
         self.then: str | None = spec.get("then")
 
     def holder(self, atom: Coordinate) -> int | None:
-        """The lane of a collective that owns the element, or provides its row; None: the executing thread."""
+        """The thread of a collective, counted from its first lane on, that owns the element or provides its row; None: the executing thread."""
         if self.holder_term is None:
             return None
         return term(self.holder_term, dict(zip(self.atom_names, atom, strict=True)))
@@ -120,17 +122,21 @@ class Case:
     """One contract applied by one call."""
 
     def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
-        contract = variant(contract, call)
+        contract = composed(variant(contract, call), call)
         self.opcode = str(call.get("opcode") or contract["opcode"])
         self.arch = str(call.get("arch") or "")
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
         self.move: Mapping[str, Any] = contract["move"]
         self.product: Mapping[str, Any] | None = contract.get("product")
+        self.function: Mapping[str, Any] = (call.get("function") or {}) if contract.get("scalar") else {}
+        """What a scalar composition applies to each element."""
         self.numbers: dict[str, float] = {}
         self.single = bool(contract.get("single"))
         self.boxed = "box" in contract
         self.specs: dict[str, Mapping[str, Any]] = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
-        self.launch = Launch(str(call["scope"]), contract["collective"] != "thread", call.get("launch"))
+        self.launch = Launch(
+            str(call["scope"]), contract["collective"] != "thread", call.get("launch"), 4 if contract["collective"] == "warpgroup" else 1
+        )
         given: Mapping[str, Any] = call.get("parameters") or {}
         self.parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         self.problem = operands_problem(contract, call, self.parameters)
@@ -151,9 +157,17 @@ class Case:
             self.atom = (*self.atom[:-1], (self.atom[-1][0], count))
         chunk_bytes = self.parameters[self.chunk] if self.chunk is not None else 0
         self.loops: tuple[str, ...] = tuple(contract.get("loops", ()))
-        self.numbers = {
-            str(spec["name"]): form["value"] for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" not in form
-        }
+        self.scalars: dict[str, tuple[Expression, str]] = {}
+        """The expressions in the place of operands, each with the type that holds its value."""
+        every: Sequence[Mapping[str, Any]] = call.get("operands") or ()
+        for spec, form in zip(specs, every, strict=False):
+            if "layout" not in form:
+                name, value = str(spec["name"]), form["value"]
+                written = Expression(value) if isinstance(value, str) else None
+                if written is not None and written.constant is None:
+                    self.scalars[name] = (written, str(spec["number"]))
+                else:
+                    self.numbers[name] = value if written is None else written.constant or 0
         viewed = [spec for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" in form]
         self.operands = tuple(
             Operand(*four, self.atom, bits, chunk_bytes, self.loops) for four in zip(viewed, forms, labels, views, strict=False)
@@ -162,6 +176,9 @@ class Case:
         self.conditions = (*([] if guard is None else [_condition(guard)]), *self.facts.conditions)
         pred = self.parameters.get("pred")
         self.pred = None if pred is None or self.problem is not None else _condition(pred)
+        named = [n for n, spec in self.specs.items() if spec["kind"] == "predicate" and spec["operand"]] if self.problem is None else []
+        self.conditional = {name: _condition(self.parameters[name]) for name in named if name in self.parameters}
+        """The conditions that are operands."""
         self._active: dict[tuple[int, ...], dict[Thread, bool]] = {}
         self._groups: dict[tuple[int, ...], dict[Thread, Coordinate]] = {}
         self.executing: dict[tuple[int, ...], Active] = {}
@@ -187,9 +204,10 @@ class Case:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """The declared symbols, then the elected lane where the call uses it."""
-        words = {n for n, spec in self.specs.items() if spec["kind"] in {"barrier", "word"}}
+        words = {n for n, spec in self.specs.items() if spec["kind"] in {"barrier", "word", "major"}}
         texts = (Expression(text) for n, v in self.parameters.items() if n not in words for text in _texts(v))
-        used = [*self.conditions, *texts, *(e for o in self.operands for e in o.view.indices)]
+        numbers = (value for value, _ in self.scalars.values())
+        used = [*self.conditions, *texts, *numbers, *(e for o in self.operands for e in o.view.indices)]
         elected = any(ELECTED in expression.names for expression in used)
         return (*self.facts.symbols, *([Symbol(ELECTED, 0, 31, 1, "grid", bounded=True)] if elected else []))
 
@@ -288,10 +306,11 @@ class Scene:
         if scope == "thread":
             return ()
         lanes = () if launch.collective else (sum(active(thread._replace(lane=k)) for k in range(thread.lane)),)
-        if scope == "warp":
+        if scope == "warp" or (scope == "warpgroup" and launch.together == 4):
             return lanes
         first = 4 * (thread.warp // 4) if scope == "warpgroup" else 0
-        warps = (sum(active(thread._replace(warp=k)) for k in range(first, thread.warp)),)
+        own = thread.warp - thread.warp % launch.together
+        warps = (sum(active(thread._replace(warp=k)) for k in range(first, own, launch.together)),)
         return (*self._cta_group(thread, active), *warps, *lanes) if scope == "cluster" else (*warps, *lanes)
 
     def _cta_group(self, thread: Thread, active: Callable[[Thread], bool]) -> Coordinate:
@@ -338,7 +357,7 @@ class Scene:
 
 
 def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variant whose operands are as many, as wide and as long at the end as those of the call; else the contract itself."""
+    """The variant whose operands are as many, in registers where those of the call are, as wide and as long at the end; else the contract itself."""
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
     for one in contract.get("variants", ()):
         if len(one["operands"]) != len(forms):
@@ -347,7 +366,8 @@ def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str
             if "layout" in form:
                 view = View(form)
                 extent = spec.get("atom", one["atom"])[-1][1]
-                if view.bits != spec["bits"] or view.static_shape[-1:] != (extent,):
+                elsewhere = (view.space == "register") != (spec["kind"] == "register")
+                if elsewhere or view.bits != spec["bits"] or view.static_shape[-1:] != (extent,):
                     break
         else:
             return one
@@ -372,7 +392,10 @@ def _labels(names: Sequence[str]) -> list[str]:
 
 
 def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with the operands and parameters: (expected, found)."""
+    """What is wrong with the function, the operands and the parameters: (expected, found)."""
+    fault = function_problem(contract, call)
+    if fault is not None:
+        return fault
     wanted = [str(spec["name"]) for spec in contract["operands"]]
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
     if len(forms) != len(wanted):

@@ -27,10 +27,14 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
         return value in SPACES
     if kind == "word":
         return isinstance(value, str)
+    if kind == "major":
+        return value in {"k", "mn"}
+    if kind == "descriptor":
+        return _list_of("code", value) and len(cast("list[object]", value)) == 3
     if kind == "steps":
         return isinstance(value, list) and all(_list_of("integer", step) for step in cast("list[object]", value))
-    if kind in {"extents", "coordinates"}:
-        return _list_of("code" if kind == "extents" else "integer", value)
+    if kind in {"extents", "shape", "coordinates"}:
+        return _list_of("integer" if kind == "coordinates" else "code", value)
     number = isinstance(value, int) and not isinstance(value, bool)
     if kind == "selector":
         return number and value in parameter["choices"]
@@ -43,12 +47,33 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
 
 
 def is_number(type_: str, value: object) -> bool:
-    """Whether a value is a number that a register of a PTX type holds."""
+    """Whether a value is a number that a register of a PTX type holds, or an expression of integers."""
+    if isinstance(value, str):
+        written = Expression(value)
+        if written.constant is None or written.is_condition:
+            return not written.is_condition
+        value = written.constant
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    if type_.lstrip("b").startswith("f") or type_ == "tf32":
+    if is_float(type_):
         return True
+    low, high = integers(type_)
+    return isinstance(value, int) and low <= value <= high
+
+
+def is_float(type_: str) -> bool:
+    """Whether a PTX type is one of floats."""
+    return type_.lstrip("b").startswith("f") or type_ == "tf32"
+
+
+SIGNIFICANT = {"f16": 11, "bf16": 8, "tf32": 11, "f32": 24, "f64": 53}
+"""The significant bits of each type of floats."""
+
+
+def integers(type_: str) -> tuple[int, int]:
+    """The least and the greatest of the integers that a PTX type holds without a gap."""
+    if is_float(type_):
+        return -(2 ** SIGNIFICANT[type_]), 2 ** SIGNIFICANT[type_]
     size = int(type_[1:])
     ends = {"s": (-(1 << (size - 1)), (1 << (size - 1)) - 1), "u": (0, (1 << size) - 1), "b": (-(1 << (size - 1)), (1 << size) - 1)}
-    low, high = ends[type_[0]]
-    return isinstance(value, int) and low <= value <= high
+    return ends[type_[0]]

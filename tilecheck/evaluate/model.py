@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
 
-from tilecheck.evaluate import clauses, parameters
+from tilecheck.evaluate import clauses, descriptors, parameters
 from tilecheck.evaluate.box_image import BoxImage
 from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
@@ -22,6 +22,7 @@ from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.participation import participation
 from tilecheck.evaluate.predict import Image, Prediction, UnpredictedError, Values
 from tilecheck.evaluate.products import Products
+from tilecheck.evaluate.scalars import Compositions
 from tilecheck.evaluate.views import Coordinate
 
 LIMIT = 2_000_000
@@ -79,9 +80,15 @@ class Model:
         self.boxes = None if fields is None or self.case.problem is not None else BoxPoints(self.case, fields, self.scenes)
         """The clauses of a copy of a box."""
         self.operands = {operand.name: operand for operand in self.case.operands}
+        self.matrices = {o.name: descriptors.Matrix(self.case, o) for o in self.case.operands if o.described is not None}
+        """The operands that are read through a descriptor."""
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters and p["kind"] in parameters.LIMITED]
         self.limited = tuple(f"{p['name']}.{short}" for p in given for short in ("index.range", parameters.LIMITED[p["kind"]]))
         """The clauses about parameters that say what is accessed."""
+        self.scalars = tuple(f"{name}.type" for name in self.case.scalars)
+        """The clauses about the values of expressions in the place of operands."""
+        self.shapes = tuple(f"{p['name']}.shape" for p in self.case.specs.values() if p["kind"] == "shape" and p["name"] in self.case.parameters)
+        """The clauses about the shape that the call says of the instruction."""
         self.clauses = ("operands", *self._operand_clauses()) if self.case.problem is None else ("operands",)
 
     def _operand_clauses(self) -> Iterator[str]:
@@ -91,10 +98,12 @@ class Model:
             yield from (*self.limited, *self.boxes.clauses(), *(f"{p['name']}.operands" for p in given if p["kind"] == "bytes"))
             return
         yield from (f"{p['name']}.storage" for p in given if p["kind"] == "barrier")
+        yield from self.shapes
         if self.case.chunk is not None:
             yield f"{self.case.chunk}.shape"
         yield from (f"{o.name}.storage" for o in operands)
         yield from (f"{o.name}.type" for o in operands if o.dtypes is not None)
+        yield from self.scalars
         yield "participation"
         yield from (f"{o.name}.shape" for o in operands)
         yield from (f"{o.name}.owner" for o in operands)
@@ -105,9 +114,10 @@ class Model:
         yield from (f"{p['name']}.operands" for p in given if p["kind"] == "bytes")
         yield from (f"{o.name}.index.range" for o in operands)
         yield from (f"{o.name}.bounds" for o in operands)
-        yield from (f"{o.name}.backing" for o in operands)
-        yield from (f"{o.name}.contiguous" for o in operands if not o.register)
+        yield from (f"{o.name}.backing" for o in operands if o.described is None)
+        yield from (f"{o.name}.contiguous" for o in operands if not o.register and o.described is None)
         yield from (f"{o.name}.aligned" for o in operands if not o.register)
+        yield from (f"{o.name}.{short}" for o in operands if o.described is not None for short in ("base.period", "descriptor", "backing"))
 
     def _parts(self, clause: str) -> tuple[Operand | None, str]:
         if clause not in self.clauses:
@@ -126,6 +136,8 @@ class Model:
             return self._barrier(clause)
         if clause == f"{self.case.chunk}.shape":
             return self._chunk()
+        if clause in self.shapes:
+            return self._shaped(clause)
         if operand is not None and short == "type" and self.boxes is None:
             return clauses.container(operand)
         values = self._values(point)
@@ -137,14 +149,17 @@ class Model:
         if clause.endswith(".operands"):
             held = self._admitted(scene) and self.case.facts.hold(scene.values)
             return parameters.transaction(self.case, scene, lambda: None) if held else None
-        if clause in self.limited:
+        if clause in self.limited or clause in self.scalars:
             return self._limited(clause, scene, point.thread())
         if operand is None:
             thread = None if point.cta is None else point.thread()
             return self._call_clause(short, scene, thread)
         if short == "storage":
             return clauses.element(operand) or self._split(scene, operand, point)
-        if short in {"shape", "replica", "backing"}:
+        matrix = self.matrices.get(operand.name)
+        if matrix is not None and point.cta is None and short in {"base.period", "descriptor"}:
+            return matrix.period() if short == "base.period" else matrix.fields()
+        if short in {"shape", "replica"} or (short == "backing" and point.cta is None):
             return self._operand_clause(short, scene, operand)
         return self._element(short, scene, operand, point)
 
@@ -169,13 +184,19 @@ class Model:
             None if case.chunk is None else parameters.chunk_problem(case.specs[case.chunk], case.parameters[case.chunk], case.chunk_bits)
         )
 
+    def _shaped(self, clause: str) -> Observation | None:
+        name = clause.partition(".")[0]
+        return parameters.instruction_problem(self.case.specs[name], self.case.parameters[name])
+
     def _limited(self, clause: str, scene: Scene, thread: Thread) -> Observation | None:
-        """`P.index.range`, `P.bounds` or `P.cluster` in one thread."""
+        """`P.index.range`, `P.bounds`, `P.cluster`, or `X.type` of an expression, in one thread."""
         name, _, short = clause.partition(".")
         if not (self._admitted(scene) and self.case.facts.hold(scene.values)):
             return None
         if not (scene.active(thread) and scene.predicate(thread)):
             return None
+        if clause in self.scalars:
+            return parameters.held(scene, name, thread)
         decide = parameters.in_range if short == "index.range" else parameters.limited
         return decide(scene, self.case.specs[name], thread)
 
@@ -227,8 +248,10 @@ class Model:
         return decide(scene, operand)
 
     def _element(self, short: str, scene: Scene, operand: Operand, point: Point) -> Observation | None:
-        thread = point.thread()
+        thread, matrix = point.thread(), self.matrices.get(operand.name)
         extents = operand.view.static_shape
+        if matrix is not None and short == "backing":
+            extents = (*extents[: len(extents) - len(matrix.padded)], *matrix.padded)
         coordinate = (*point.group, *point.repeat, *point.atom)
         if (
             len(point.atom) != len(operand.atom_extents)
@@ -242,12 +265,17 @@ class Model:
             return None
         if tuple(point.group) != scene.group(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
             return None
-        if short in {"owner", "distinct", "contiguous", "aligned"} and not operand.answers(thread.lane, point.atom):
+        if short in {"owner", "distinct", "contiguous", "aligned"} and not operand.answers(scene.launch.number(thread), point.atom):
             return None
         residue = self._residue(operand, point) if short == "aligned" else 0
         if residue is None:
             return None
-        site = Site(scene, operand, thread, tuple(point.group), tuple(point.repeat), tuple(point.atom), residue)
+        return self._decide(short, Site(scene, operand, thread, tuple(point.group), tuple(point.repeat), tuple(point.atom), residue))
+
+    def _decide(self, short: str, site: Site) -> Observation | None:
+        matrix = self.matrices.get(site.operand.name)
+        if matrix is not None and short in {"aligned", "descriptor", "backing"}:
+            return descriptors.decide(matrix, short, site)
         return _decide(short, site)
 
     def _residue(self, operand: Operand, point: Point) -> int | None:
@@ -261,6 +289,8 @@ class Model:
         """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
         if self.case.product is not None:
             return Products(self.case, self.case.product, values, elected).image()
+        if self.case.function:
+            return Compositions(self.case, values, elected).image()
         if self.boxes is not None:
             return BoxImage(self.boxes, values, elected).image()
         if not self.case.move["dst"]:
@@ -301,24 +331,35 @@ class Model:
         if self.boxes is not None and self.boxes.own(clause):
             found = self.boxes.first(clause, budget.spend)
             return None if found is None else Point(*found)
-        if short in {"operands", "type"}:
+        if short == "operands" or (operand is not None and short == "type"):
             failed = self._operands() if operand is None else clauses.container(operand)
             return Point() if failed else None
         if operand is None and clause.endswith(".storage") and self.boxes is None:
             return Point() if self._barrier(clause) else None
         if clause == f"{self.case.chunk}.shape":
             return Point() if self._chunk() else None
+        if clause in self.shapes:
+            return Point() if self._shaped(clause) else None
         if clause.endswith(".operands"):
             return self._first_transaction(budget)
-        if clause in self.limited:
+        if clause in self.limited or clause in self.scalars:
             return self._first_limited(clause, budget)
         if operand is None:
             return self._first_of_call(short, budget)
         if short == "storage":
             return self._first_split(operand, budget)
+        if operand.name in self.matrices and short in {"base.period", "descriptor", "backing"}:
+            return self._first_whole(short, operand, budget) or (None if short == "base.period" else self._first_element(short, operand, budget))
         if short in {"shape", "replica", "backing"}:
             return self._first_of_operand(short, operand, budget)
         return self._first_element(short, operand, budget)
+
+    def _first_whole(self, short: str, operand: Operand, budget: Budget) -> Point | None:
+        """The part of a clause about a matrix that no element matters to."""
+        if short == "backing":
+            return self._first_of_operand(short, operand, budget)
+        matrix = self.matrices[operand.name]
+        return Point() if (matrix.period() if short == "base.period" else matrix.fields()) else None
 
     def _first_of_call(self, short: str, budget: Budget) -> Point | None:
         if short == "index.range":
@@ -352,7 +393,8 @@ class Model:
     def _considered(self, short: str) -> Iterator[Thread]:
         launch = self.case.launch
         if short == "participation" and launch.scope != "thread":  # lanes and warps that do not exist may be missed too
-            warps = -(-launch.warps // 4) * 4 if launch.scope == "warpgroup" else launch.warps
+            padded = launch.scope == "warpgroup" or launch.together == 4
+            warps = -(-launch.warps // 4) * 4 if padded else launch.warps
             return (Thread(cta, warp, lane) for cta in range(launch.ctas) for warp in range(warps) for lane in range(32))
         return iter(launch.threads)
 
@@ -402,7 +444,7 @@ class Model:
         for scene in self.scenes(relevant):
             for residue in residues:
                 for site in self._sites(short, scene, operand, residue, budget):
-                    if _decide(short, site):
+                    if self._decide(short, site):
                         symbols = {**scene.values, **({base: residue} if len(residues) > 1 else {})}
                         return Point(symbols, *site.thread, site.group, site.repeat, site.atom)
         return None
@@ -414,12 +456,12 @@ class Model:
         for thread in scene.launch.threads:
             if not scene.active(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
                 continue
-            atoms, group = operand.atoms_of(thread.lane), scene.group(thread)
+            atoms, group = self._atoms(short, operand, scene.launch.number(thread)), scene.group(thread)
             environment = scene.environment(thread)
             key = (
                 thread if short == "owner" else None,
                 group,
-                thread.lane if operand.holder_term is not None else None,
+                scene.launch.number(thread) if operand.holder_term is not None else None,
                 *(environment[name] for name in operand.view.names),
             )
             if key in seen:
@@ -430,13 +472,17 @@ class Model:
                     budget.spend()
                     yield Site(scene, operand, thread, group, repeat, atom, residue)
 
+    def _atoms(self, short: str, operand: Operand, number: int) -> Iterable[Coordinate]:
+        matrix = self.matrices.get(operand.name)
+        return operand.atoms_of(number) if matrix is None or short != "backing" else matrix.block() if matrix.partial else ()
+
     def check(self, limit: int = LIMIT) -> Answer:
         """Every clause that is owed, at every point."""
         budget = Budget(limit)
         if self.case.problem is not None:
             return Answer("refuted", {"operands": Point()})
-        if self.boxes is not None and not self.boxes.fields.spec["modelled"]:
-            return Answer("too-large")  # the image of the mode is not modelled
+        if self.boxes is not None and not self.boxes.fields.plain and self.boxes.image is not None:
+            return Answer("too-large")  # where halo pixels lie is not known
         try:
             if not self.satisfiable():
                 return Answer("vacuous")
@@ -461,10 +507,23 @@ class Model:
         failures: dict[str, Point] = {}
         for clause in self.clauses:
             if all(needed not in failures for needed in self._premises(clause)):
-                point = self.first_failure(clause, budget)
+                operand, short = self._parts(clause)
+                needed = self._element_premises(operand, short)
+                if operand is not None and any(other in failures for other in needed):
+                    point = self._first_whole(short, operand, budget)
+                else:
+                    point = self.first_failure(clause, budget)
                 if point is not None:
                     failures[clause] = point
         return failures
+
+    def _element_premises(self, operand: Operand | None, short: str) -> tuple[str, ...]:
+        """The clauses that must hold before the part of a clause about a matrix is owed that names elements."""
+        if operand is None or operand.name not in self.matrices or short not in {"descriptor", "backing"}:
+            return ()
+        name = operand.name
+        owed = ("participation", *(f"{name}.{part}" for part in ("storage", "shape", "bounds", "base.period")))
+        return owed if short == "descriptor" else (*owed, f"{name}.aligned", f"{name}.descriptor")
 
     def _premises(self, clause: str) -> tuple[str, ...]:
         """The clauses that must hold before this one is owed."""
@@ -475,7 +534,7 @@ class Model:
         if clause.endswith(".operands"):
             shapes = (f"{o.name}.{part}" for o in self.case.operands for part in ("storage", "shape"))
             return (*sized, "participation", *shapes, *self.limited)
-        if clause in self.limited:
+        if clause in self.limited or clause in self.scalars or clause in self.shapes:
             return ("operands",)
         if operand is None or short in {"storage", "type"}:
             return ("operands",) if short != "type" else (f"{clause.split('.', maxsplit=1)[0]}.storage",)
@@ -484,8 +543,10 @@ class Model:
             return (*sized, "participation")
         if short == "backing":
             return (f"{name}.storage",)
+        if short == "descriptor":
+            return ("operands",)
         owed = (*sized, f"{name}.storage", "participation", f"{name}.shape")
-        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned"} else owed
+        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned", "base.period"} else owed
 
 
 def _split_point(symbols: Mapping[str, int], thread: Thread | None, coordinate: Coordinate) -> Point:

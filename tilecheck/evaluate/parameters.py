@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilecheck.evaluate.clauses import Observation, repeats, who
 from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits
+from tilecheck.evaluate.kinds import integers
 from tilecheck.evaluate.launch import Thread
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ def chunk_problem(parameter: Mapping[str, Any], value: int, bits: int) -> Observ
     else:
         return None
     return Observation(expected, f"{value} bytes", f"{parameter['name']}: expected {expected}, found {value} bytes.")
+
+
+def instruction_problem(parameter: Mapping[str, Any], value: object) -> Observation | None:
+    """Why a list is not the shape of the instruction."""
+    wanted = list(parameter["choices"])
+    return None if value == wanted else Observation(f"{wanted}", f"{value}", f"{parameter['name']}: expected {wanted}, found {value}.")
 
 
 def value(scene: Scene, name: str, thread: Thread | None) -> int:
@@ -54,6 +61,29 @@ def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obser
     own = f" (it is CTA {thread.cta} itself)" if kind == "rank" and found == thread.cta else ""
     actual = f"{name} = {found}{own}"
     return Observation(expected, actual, f"{who(scene, thread)}: expected {expected}, found {actual}.")
+
+
+def number_of(scene: Scene, name: str, thread: Thread) -> float:
+    """The number that stands in the place of an operand, in one thread."""
+    written = scene.case.scalars.get(name)
+    return scene.case.numbers[name] if written is None else written[0].value(scene.environment(thread))
+
+
+def held(scene: Scene, name: str, thread: Thread) -> Observation | None:
+    """A number in the place of an operand that its type does not hold, or that has no value, in one executing thread."""
+    written, type_ = scene.case.scalars[name]
+    low, high = integers(type_)
+    expected = f"an integer from {low} to {high}"
+    try:
+        found = written.value(scene.environment(thread))
+    except LimitError as trouble:
+        return Observation(
+            trouble.expected, trouble.actual, f"{who(scene, thread)}: {name}: expected {trouble.expected}, found {trouble.actual}."
+        )
+    if low <= found <= high:
+        return None
+    actual = f"{name} = {found}"
+    return Observation(expected, actual, f"{who(scene, thread)}: expected {expected}, as .{type_} holds them, found {actual}.")
 
 
 def in_range(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Observation | None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from tilecheck.evaluate.case import Scene
 from tilecheck.evaluate.clauses import Observation, who
 from tilecheck.evaluate.expressions import Expression, LimitError
-from tilecheck.evaluate.launch import LANE_NAMES, Thread
+from tilecheck.evaluate.launch import LANE_NAMES, WARP_NAMES, Thread
 
 
 def participation(scene: Scene, thread: Thread) -> Observation | None:
     """Whether a thread must execute and may not, or executes with other values than its warp."""
     launch = scene.launch
-    if launch.scope == "thread":
-        if not launch.collective or not scene.active(thread):
+    if not launch.wide_enough:
+        if not scene.active(thread):
             return None
+        unit = "warp" if launch.together == 1 else "warpgroup"
+        together = f"all {32 * launch.together} lanes execute it together"
         return Observation(
-            "a scope of at least a warp", "thread scope", "A warp instruction at thread scope: all 32 lanes execute it together."
+            f"a scope of at least a {unit}", f"{launch.scope} scope", f"A {unit} instruction at {launch.scope} scope: {together}."
         )
+    if launch.scope == "thread":
+        return None
     found = _undetermined(scene, thread) or _missing(scene, thread)
     if found is not None or not scene.active(thread):
         return found
@@ -41,7 +45,8 @@ def _missing(scene: Scene, thread: Thread) -> Observation | None:
     if scene.active(thread) or not members or thread not in scene.launch.hull(instance, members):
         return None
     reason = "is switched off" if scene.launch.exists(thread) else "does not exist"
-    needs = "all 32 lanes of a warp" if scene.launch.collective else f"a product of warps and lanes at {scene.launch.scope} scope"
+    unit = "warp" if scene.launch.together == 1 else "warpgroup"
+    needs = f"all {32 * scene.launch.together} lanes of a {unit}" if scene.launch.collective else f"a product of warps and lanes at {scene.launch.scope} scope"
     return Observation(f"{who(scene, thread)} executes", f"it {reason}", f"{needs}: {who(scene, thread)} must execute, but {reason}.")
 
 
@@ -59,11 +64,13 @@ def _uneven(scene: Scene, thread: Thread) -> Observation | None:
 
 
 def _divergent(scene: Scene, thread: Thread) -> Observation | None:
-    """A predicate or a start of a collective that is not what the warp's first active lane has (with the least values it may have)."""
-    changing = LANE_NAMES | {symbol.name for symbol in scene.case.varying(("thread",))}
-    case = scene.case
+    """A predicate, a number or a start of a collective that is not what its first active lane has (with the least values it may have)."""
+    case, apart = scene.case, scene.launch.together > 1
+    levels = ("warp", "thread") if apart else ("thread",)
+    changing = LANE_NAMES | (WARP_NAMES if apart else frozenset[str]()) | {symbol.name for symbol in case.varying(levels)}
     starts = [(operand.name, start) for operand in case.operands for start in operand.view.starts()]
-    named = [(name, start) for name, start in [*([("pred", case.pred)] if case.pred else []), *starts] if start.names & changing]
+    numbers = [(name, value) for name, (value, _) in case.scalars.items()]
+    named = [(name, start) for name, start in [*([("pred", case.pred)] if case.pred else []), *case.conditional.items(), *numbers, *starts] if start.names & changing]
     if not named:
         return None
     first, leader = _first(scene, thread)
@@ -71,18 +78,26 @@ def _divergent(scene: Scene, thread: Thread) -> Observation | None:
         here, there = _value(expression, scene, thread), _value(expression, first, leader)
         if here is not None and there is not None and here != there:
             sentence = (
-                f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in lane {leader.lane}; a warp needs one value."
+                f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in {_where(leader, apart=apart)}; "
+                f"a {'warpgroup' if apart else 'warp'} needs one value."
             )
-            return Observation(f"{there}, as in lane {leader.lane}", f"{here}", sentence)
+            return Observation(f"{there}, as in {_where(leader, apart=apart)}", f"{here}", sentence)
     return None
 
 
+def _where(leader: Thread, *, apart: bool) -> str:
+    """The first thread in words."""
+    return f"lane {leader.lane}" + (f" of warp {leader.warp}" if apart else "")
+
+
 def _first(scene: Scene, thread: Thread) -> tuple[Scene, Thread]:
-    """The first active lane of a thread's warp, over the values that vary by thread in their order."""
-    for other in scene.alternatives(("thread",)):
-        for lane in range(scene.launch.lanes(thread.warp)):
-            if other.active(thread._replace(lane=lane)):
-                return other, thread._replace(lane=lane)
+    """The first active lane of those who execute together with a thread, over the values that vary among them in their order."""
+    launch = scene.launch
+    for other in scene.alternatives(("thread",) if launch.together == 1 else ("warp", "thread")):
+        for number in range(32 * launch.together):
+            member = launch.member(thread, number)
+            if launch.exists(member) and other.active(member):
+                return other, member
     return scene, thread
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tilecheck.evaluate.case import Case, Operand
 from tilecheck.evaluate.expressions import term
 from tilecheck.evaluate.launch import Thread
+from tilecheck.evaluate.parameters import number_of
 from tilecheck.evaluate.predict import Image, Place, Replay, Row, UnpredictedError, Values
 from tilecheck.evaluate.views import Coordinate
 
@@ -46,7 +47,7 @@ class Products(Replay):
         operands = {operand.name: operand for operand in case.operands}
         self.sides = {name: Entries(data[name], operands.get(str(data[name]["operand"]))) for name in ("dst", "left", "right", "addend")}
         self.combine = str(data["combine"])
-        self.addend_number = case.numbers.get(str(data["addend"]["operand"]))
+        self.addend = str(data["addend"]["operand"])
         target = self.sides["dst"].operand
         assert target is not None
         self.target = target
@@ -130,7 +131,7 @@ class Products(Replay):
         """The entry that the sum starts from, with its type: a source, or a number."""
         side = self.sides["addend"]
         if side.operand is None:
-            return [side.type, self.addend_number]
+            return [side.type, number_of(self.scene(thread), self.addend, thread)]
         first = {**dict.fromkeys(self.case.loops, 0), **step}
         return [side.type, self._source(side, thread, free, first, index)]
 

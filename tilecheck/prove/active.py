@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tilecheck.call import COORDINATES
+from tilecheck.fitting import scalars_of, value_of
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, copied, copied_variables, fixed, tied
-from tilecheck.scopes import CTA, LANES, hardware_terms
+from tilecheck.scopes import CTA, LANES, ground, hardware_terms
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
 
@@ -33,13 +34,12 @@ ALL_LEVELS = frozenset({"cta", "warp", "thread"})
 def participation(problem: Problem, tiers: Tiers) -> Outcome:
     """Whether the active threads are a product of CTAs, warps and lanes in every instance, whole warps for collectives, whole warpgroups."""
     scope = problem.call.scope
+    if not wide_enough(problem):
+        return Outcome(holds=False, witness=_first_thread(problem, tiers))
     if scope == "thread":
-        return Outcome(holds=True) if not problem.collective else Outcome(holds=False, witness=_first_thread(problem, tiers))
-    if (
-        problem.run.activity is True
-        and problem.call.launch.threads % LANES == 0
-        and (scope != "warpgroup" or problem.call.launch.warps % 4 == 0)
-    ):
+        return Outcome(holds=True)
+    whole = scope == "warpgroup" or problem.contract.warps == 4
+    if problem.run.activity is True and problem.call.launch.threads % LANES == 0 and (not whole or problem.call.launch.warps % 4 == 0):
         return Outcome(holds=True)
     known = problem.context.answers.get("participation")
     if known is not None and problem.alone and not tiers.audit and tiers.proved("structure"):
@@ -48,6 +48,11 @@ def participation(problem: Problem, tiers: Tiers) -> Outcome:
     if outcome.holds is not None and problem.alone:
         problem.context.answers["participation"] = outcome
     return outcome
+
+
+def wide_enough(problem: Problem) -> bool:
+    """Whether an instance of the scope holds those who execute one instruction together."""
+    return problem.call.scope not in {"thread": (), "warp": ("thread",), "warpgroup": ("thread", "warp")}[problem.contract.collective]
 
 
 def _participation(problem: Problem, tiers: Tiers) -> Outcome:
@@ -62,7 +67,11 @@ def _participation(problem: Problem, tiers: Tiers) -> Outcome:
 
 def product_obligations(problem: Problem) -> tuple[Obligation, ...]:
     """What `participation` decides, as formulas; none at thread scope."""
-    return () if problem.call.scope == "thread" else _obligations(problem, terms.conj(problem.run.activity, problem.run.exists))
+    return (
+        ()
+        if problem.call.scope == "thread" or not wide_enough(problem)
+        else _obligations(problem, terms.conj(problem.run.activity, problem.run.exists))
+    )
 
 
 def _obligations(problem: Problem, activity: Term) -> tuple[Obligation, ...]:
@@ -137,8 +146,12 @@ def hull_obligation(problem: Problem, activity: Term) -> Obligation:
     links: dict[str, list[list[Term]]] = {
         "warp": [[cta, warp, *(() if collective else (lane,))]],
         "warpgroup": [[cta, group, *(() if collective else (lane,))]],
-        "cta": [[cta, warp], *([cta, *link] for link in lanes)],
-        "cluster": [*([here[name]] for name, _ in problem.call.launch.cluster_axes()), [warp], *lanes],
+        "cta": [[cta, group if problem.contract.warps == 4 else warp], *([cta, *link] for link in lanes)],
+        "cluster": [
+            *([here[name]] for name, _ in problem.call.launch.cluster_axes()),
+            [group if problem.contract.warps == 4 else warp],
+            *lanes,
+        ],
     }
     variables = [*_symbols(problem), *_padded(problem)]
     premise: list[Term] = [problem.facts]
@@ -167,7 +180,7 @@ def _even_obligation(problem: Problem, activity: Term) -> Obligation:
 def _padded(problem: Problem) -> tuple[Variable, ...]:
     """The thread variables, with the warps that a last, partial warpgroup lacks."""
     threads = problem.thread_variables()
-    if problem.call.scope != "warpgroup":
+    if problem.call.scope != "warpgroup" and problem.contract.warps == 1:
         return threads
     return tuple(Variable(v.name, v.role, 0, -(-((v.high or 0) + 1) // 4) * 4 - 1) if v.role == "warp" else v for v in threads)
 
@@ -246,8 +259,7 @@ def _broken(problem: Problem, active: Array) -> Array:
     import numpy as np
 
     scope = problem.call.scope
-    executing = active.any(axis=-1, keepdims=True)
-    bad = executing & ~active if problem.collective else np.zeros_like(active)
+    bad = _torn(active, problem.contract.warps) if problem.collective else np.zeros_like(active)
     if scope in {"warp", "warpgroup"}:
         return bad | _uneven(active, warps=4 if scope == "warpgroup" else 1, lanes_count=not problem.collective)
     inside = (-1, -2) if scope == "cta" else (-1, -2, -3)
@@ -257,6 +269,12 @@ def _broken(problem: Problem, active: Array) -> Array:
     if scope == "cluster":
         box = box & _cluster_box(problem, active)
     return bad | (box & ~active)
+
+
+def _torn(active: Array, warps: int) -> Array:
+    """The threads missing where some of those execute that must do so together: a warp, or `warps` warps."""
+    together = active.reshape(*active.shape[:-2], -1, 32 * warps)
+    return (together.any(axis=-1, keepdims=True) & ~together).reshape(active.shape)
 
 
 def _cluster_box(problem: Problem, active: Array) -> Array:
@@ -299,54 +317,95 @@ def _uneven(active: Array, warps: int, *, lanes_count: bool) -> Array:
     return bad | (active & (counts != _first_count(counts, counts > 0))) if lanes_count else bad
 
 
-def _varying_by_thread(problem: Problem) -> set[str]:
-    return {s.name for s in problem.call.symbols if s.varies == "thread"}
+def _differing(problem: Problem) -> frozenset[str]:
+    """The levels at which a symbol may have several values among those who execute one instruction together."""
+    return frozenset({"thread"} if problem.contract.warps == 1 else {"warp", "thread"})
+
+
+def _varying(problem: Problem) -> set[str]:
+    return {s.name for s in problem.call.symbols if s.varies in _differing(problem)}
 
 
 def uniform_terms(problem: Problem) -> Iterator[Term]:
-    """The terms that must be warp-uniform: pred, and the starts of every operand, where they could differ between lanes."""
-    differs = _varying_by_thread(problem) | {"laneid"}
+    """What those who execute together must agree on: pred, conditions and numbers that are operands, and the starts of every operand, where they could differ."""
+    differs = _varying(problem) | ({"laneid"} if problem.contract.warps == 1 else {"laneid", "warpid"})
     varying = differs | COORDINATES
-    if not any(terms.variables(term) & varying for term in (problem.run.pred, *(t for side in problem.sides for t in side.view.symbolic))):
+    parameters = (value_of(problem.call, p) for p in problem.contract.parameters if p.operand and p.kind == "predicate")
+    given = [*(v for v in parameters if v is not None), *(scalar.term for scalar in scalars_of(problem.call, problem.contract))]
+    conditions = [problem.run.pred, *(ground(value, problem.call.launch) for value in given)]
+    if not any(terms.variables(term) & varying for term in (*conditions, *(t for side in problem.sides for t in side.view.symbolic))):
         return
     begins = (terms.normal(check.begin) for side in problem.sides for check in side.trace.slices)
-    for term in dict.fromkeys((problem.run.pred, *begins)):
-        if terms.variables(term) & differs:
+    for term in dict.fromkeys((*conditions, *begins)):
+        if terms.variables(term) & differs and not _of_warpgroup(problem, term, differs):
             yield term
 
 
+def _of_warpgroup(problem: Problem, term: Term, differs: set[str]) -> bool:
+    """Whether a term names the warp only through its warpgroup."""
+    return problem.contract.warps > 1 and not terms.variables(_in_unit(problem, term)) & (differs - {"warpid"} | {INNER})
+
+
+UNIT, INNER = "@unit", "@inner"
+"""The executing warp or warpgroup, and the warp inside it."""
+
+
+def _in_unit(problem: Problem, term: Term) -> Term:
+    """The term over the executing unit and the warp inside it."""
+    warps = problem.contract.warps
+    return term if warps == 1 else terms.substitute(term, {"warpid": terms.add(terms.mul(warps, var(UNIT)), var(INNER))})
+
+
+def _in_warps(problem: Problem, values: Mapping[str, int]) -> dict[str, int]:
+    """Values over the executing unit as values of the base variables."""
+    found = {name: value for name, value in values.items() if name not in {UNIT, INNER}}
+    return found if INNER not in values else {**found, "warpid": problem.contract.warps * values[UNIT] + values[INNER]}
+
+
+def _unit_variables(problem: Problem) -> tuple[Variable, ...]:
+    """The thread variables, the warp as unit and warp inside it; what differs inside a unit has the role of a lane."""
+    *others, warp, lane = problem.thread_variables()
+    if problem.contract.warps == 1:
+        return (*others, warp, lane)
+    last = -(-problem.call.launch.warps // problem.contract.warps) - 1
+    return (*others, Variable(UNIT, "warp", 0, last), Variable(INNER, "lane", 0, problem.contract.warps - 1), lane)
+
+
 def uniform_obligation(problem: Problem, term: Term) -> Obligation:
-    """Two active lanes of one warp have one value of the term."""
-    lane = frozenset({"thread"})
+    """Two active lanes of one warp (of one warpgroup) have one value of the term."""
+    levels = _differing(problem)
     suffix = "@1"
-    other = copied(problem, terms.conj(problem.facts, problem.run.activity), suffix, lane)
-    same = (terms.eq(var(f"{name}{suffix}"), var(name)) for name in (CTA, "warpid"))
-    there = copied(problem, term, suffix, lane)
+    own = var("warpid") if problem.contract.warps == 1 else terms.floordiv(var("warpid"), problem.contract.warps)
+    other = copied(problem, terms.conj(problem.facts, problem.run.activity), suffix, levels)
+    same = (terms.eq(copied(problem, part, suffix, levels), part) for part in (var(CTA), own))
+    there = copied(problem, term, suffix, levels)
     goal = (
         terms.eq(there, term)
         if not _truth(term)
         else terms.disj(terms.conj(there, term), terms.conj(terms.negate(there), terms.negate(term)))
     )
-    variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, suffix, lane))
-    return Obligation(variables, terms.conj(problem.active, other, *same, tied(problem, ("", suffix), lane)), goal)
+    variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, suffix, levels))
+    return Obligation(variables, terms.conj(problem.active, other, *same, tied(problem, ("", suffix), levels)), goal)
 
 
 def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
-    """Whether a term has one value for all lanes of each executing warp."""
+    """Whether a term has one value for all lanes of each executing warp (of each warpgroup, where four warps execute together)."""
     import numpy as np
 
-    grid = _thread_grid(problem, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))
+    exists = terms.lt(var("warpid"), problem.call.launch.warps) if problem.contract.warps > 1 else True
+    activity, value = (_in_unit(problem, one) for one in (terms.conj(problem.run.activity, exists), term))
+    asked = terms.conj(activity, terms.eq(value, 0) if not _truth(value) else value)
+    parts = relevant(problem.facts, asked)[0]
+    names = terms.variables(terms.conj(asked, *parts))
+    symbols = [v for v in problem.symbols if v.name in names]
+    threads = _unit_variables(problem)
+    grid = make_grid((*symbols, *threads), parts, {v.name for v in (*symbols, *threads)}, 8 * MAX_POINTS)
     if isinstance(grid, str):
         found = tiers.solved(uniform_obligation(problem, term), grid)
-        return (
-            found
-            if found.holds is not False
-            else confirmed(found, uniform(_held(problem, found, _varying_by_thread(problem)), term, tiers))
-        )
-    parts = terms.conj(*relevant(problem.facts, terms.conj(problem.run.activity, terms.eq(term, 0) if not _truth(term) else term))[0])
-    active = np.logical_and(grid.truth(problem.run.activity), grid.truth(parts))
-    values = np.broadcast_to(grid.array(term), grid.shape)
-    differing = _varying_by_thread(problem)
+        return found if found.holds is not False else confirmed(found, uniform(_held(problem, found, _varying(problem)), term, tiers))
+    active = np.logical_and(grid.truth(activity), grid.truth(terms.conj(*parts)))
+    values = np.broadcast_to(grid.array(value), grid.shape)
+    differing = _varying(problem)
     axes = [k for k, v in enumerate(grid.variables) if v.role == "lane" or v.name in differing]
     kept = [k for k in range(values.ndim) if k not in axes]
     flat_values = values.transpose(*kept, *axes).reshape(*(grid.shape[k] for k in kept), -1)
@@ -358,7 +417,7 @@ def uniform(problem: Problem, term: Term, tiers: Tiers) -> Outcome:
         return Outcome(holds=True, points=grid.points)
     bad = flat_bad.reshape(*(grid.shape[k] for k in kept), *(grid.shape[k] for k in axes)).transpose(np.argsort([*kept, *axes]))
     witness = grid.at(tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape)))
-    return Outcome(holds=False, points=grid.points, witness=_complete(problem, witness))
+    return Outcome(holds=False, points=grid.points, witness=_complete(problem, _in_warps(problem, witness)))
 
 
 __all__ = ["participation", "uniform", "uniform_terms"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
 from tilecheck.fitting import chosen
-from tilecheck.prove import addresses, boxes, operands, owners, parameters
+from tilecheck.prove import addresses, boxes, descriptors, operands, owners, parameters, scalars
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.express import express, learn
 from tilecheck.prove.obligation import Outcome
@@ -21,10 +21,10 @@ from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
-from tilecheck.spec import BadSpelling, Contract, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec import BadSpelling, Contract, Memory, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.symbolic import terms
 
-ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned")
+ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned", ".descriptor")
 """The clauses that are owed where pred holds."""
 NOTICED = 0.01
 """Milliseconds that are worth adding up."""
@@ -85,6 +85,8 @@ def _on_arch(call: Call, contract: Contract) -> bool:
 
 def _names_apart(call: Call, contract: Contract) -> None:
     """InputError where a symbol is named like an atom axis of the contract: in formulas a name means one thing."""
+    if not call.symbols:
+        return
     taken = {axis.name for operand in contract.operands for axis in contract.atom_of(operand)}
     for symbol in call.symbols:
         if symbol.name in taken:
@@ -180,8 +182,10 @@ class _Checker:
             return None
         sized = self.chunk(problem)
         good = self.storage(problem)
+        descriptors.fields(self, problem)
         together = self.clauses(problem, operands.participation(problem, self.tiers))
         self.predicated(problem)
+        self.clauses(problem, scalars.clauses(problem))
         named = self.clauses(problem, parameters.clauses(problem))
         if together and sized:
             self.accesses(problem, self.shape(problem, good), named=named)
@@ -278,6 +282,9 @@ class _Checker:
         barrier = parameters.barrier(problem.call, problem.contract)
         if barrier is not None:
             self.static(*barrier)
+        said = parameters.instruction(problem.call, problem.contract)
+        if said is not None:
+            self.static(*said)
         asked = parameters.chunk(problem.call, problem.contract)
         if asked is not None:
             self.static(*asked)
@@ -300,7 +307,10 @@ class _Checker:
             self.clauses(problem, addresses.indices_in_range(problem, side, repeats))
             if self.clauses(problem, addresses.bounds(problem, side, repeats)):
                 inside.add(side.spec.name)
-                self.clauses(problem, addresses.addresses(problem, side, repeats))
+                if isinstance(side.spec, Memory) and side.spec.described is not None:
+                    descriptors.accesses(self, problem, side, side.spec, repeats)
+                else:
+                    self.clauses(problem, addresses.addresses(problem, side, repeats))
         if named and len(right) == len(problem.sides):
             self.clauses(problem, parameters.transaction(problem, right[problem.sides[0].spec.name]))
         if named and len(inside) == len(problem.sides) and not self.never:

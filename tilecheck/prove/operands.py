@@ -14,9 +14,12 @@ from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.parameters import misplaced
 from tilecheck.prove.problem import Problem, Side
+from tilecheck.prove.scalars import number_fault
 from tilecheck.prove.tiers import Tiers
-from tilecheck.scopes import names_thread
+from tilecheck.scalar.compose import missing
+from tilecheck.scopes import LANES, names_thread
 from tilecheck.spec.contract import KINDS, Contract, Register
+from tilecheck.spec.descriptor import FIELD_NAMES, MAJORS
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.parse import is_truth, parse
 from tilecheck.symbolic.terms import Expr, Term, var
@@ -25,22 +28,11 @@ GENERIC = ("global", "shared", "local")
 """The spaces that a generic address may name."""
 
 
-def number_fault(operand: Scalar, spec: Register) -> tuple[str, str] | None:
-    """(expected, found) where a number does not stand for registers of the type that the contract says."""
-    value = operand.value
-    if isinstance(value, bool | Expr):
-        return f"a number of type {spec.number}", str(value)
-    if spec.number[0] == "f" or spec.number in {"bf16", "tf32"}:
-        return None
-    kind, size = spec.number[0], int(spec.number[1:])
-    low, high = (0 if kind == "u" else -(1 << (size - 1))), ((1 << (size - 1)) if kind == "s" else 1 << size)
-    if isinstance(value, int) and low <= value < high:
-        return None
-    return f"an integer from {low} to {high - 1}", str(value)
-
-
 def operand_findings(call: Call, contract: Contract) -> list[Finding]:
-    """What is wrong with the number and kind of operands, and with the parameters."""
+    """What is wrong with the number and kind of operands, with the parameters, and with the function."""
+    function = function_findings(call, contract)
+    if function:
+        return function
     wanted = ", ".join(f"{o.name} ({'registers' if isinstance(o, Register) else o.space})" for o in contract.operands)
     if len(call.operands) != len(contract.operands):
         return [
@@ -62,6 +54,16 @@ def operand_findings(call: Call, contract: Contract) -> list[Finding]:
         if fault is not None:
             found.append(Finding(f"operand {k + 1} ({operand.name}) is {fault[1]}, expected {fault[0]}", *fault))
     return found + parameter_findings(call, contract)
+
+
+def function_findings(call: Call, contract: Contract) -> list[Finding]:
+    """A function that is missing, superfluous, or made of what has no PTX."""
+    if contract.scalar is None:
+        return [] if call.function is None else [Finding(f"{contract.mnemonic} takes no function", "no function", "a function")]
+    if call.function is None:
+        return [Finding(f"the function is missing: {contract.mnemonic} applies one to each element", "a function", "none")]
+    fault = missing(contract.scalar, call.function)
+    return [] if fault is None else [Finding(fault, "operations that have PTX", fault)]
 
 
 def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
@@ -101,10 +103,14 @@ def _fits(value: Value, kind: str) -> bool:
         return value in SPACES
     if kind == "word":
         return isinstance(value, str)
+    if kind == "major":
+        return value in MAJORS
+    if kind == "descriptor":
+        return _fits(value, "extents") and isinstance(value, tuple) and len(value) == len(FIELD_NAMES)
     if kind == "steps":
         return isinstance(value, tuple) and all(_fits(one, "coordinates") for one in value)
-    if kind in {"extents", "coordinates"}:
-        return isinstance(value, tuple) and all(_fits(one, "code" if kind == "extents" else "integer") for one in value)
+    if kind in {"extents", "shape", "coordinates"}:
+        return isinstance(value, tuple) and all(_fits(one, "integer" if kind == "coordinates" else "code") for one in value)
     if kind in {"chunk", "code", "selector"}:
         return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, str):
@@ -200,13 +206,13 @@ def _retype(problem: Problem, side: Side, check: RetypeCheck) -> Obligation:
 def participation(problem: Problem, tiers: Tiers) -> Iterator[Clause]:
     """Who must execute may execute, and agrees on pred and starts."""
     statement = (
-        "all 32 lanes of every executing warp execute, with one pred and one start"
+        f"all {LANES * problem.contract.warps} lanes of every executing {problem.contract.collective} execute, with one pred and one start"
         if problem.collective
         else ("the active threads are a product of warps and lanes" if problem.call.scope != "thread" else "any thread may execute")
     )
     source = f"{problem.contract.source}; group, repeat and atom axes"
     yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.participation(problem, tiers))
-    if problem.collective and problem.call.scope != "thread":
+    if problem.collective and active.wide_enough(problem):
         for term in active.uniform_terms(problem):
             yield Clause("participation", statement, NOTHING, source=source, point="warp", outcome=active.uniform(problem, term, tiers))
 

@@ -23,13 +23,14 @@ from math import lcm
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.document import read_call
+from tilecheck.fitting import chosen, scalars_of
 from tilecheck.layout.trace import trace
 from tilecheck.layout.view import View
 from tilecheck.prove.check import check
 from tilecheck.prove.facts import Congruence, Fact, Facts, Premise, Range, Subject, assumed, declared, grid
 from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.problem import prepare
-from tilecheck.prove.subjects import bases_of, diagonally, expressions_of, hints, roots, symbols_of, value_of
+from tilecheck.prove.subjects import bases_of, diagonally, expressions_of, hints, operand_terms, roots, symbols_of, value_of
 from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, VACUOUS, Verdict
 from tilecheck.spec import Contract, Memory, find_contract
@@ -65,7 +66,8 @@ def with_premises(call: Call, *, audit: bool = False, rlimit: int | None = None)
     contract = find_contract(call.opcode)
     if verdict.status not in {REFUTED, UNPROVED}:
         return verdict
-    fixed = [c.id for c in verdict.failing if c.id.endswith(FIXED)]
+    moving = {f"{value.spec.name}.type" for value in scalars_of(call, chosen(contract, call))} if isinstance(contract, Contract) else set[str]()
+    fixed = [c.id for c in verdict.failing if c.id.endswith(FIXED) and c.id not in moving]
     if fixed or not isinstance(contract, Contract):
         return replace(verdict, reason=f"no premise: {_and(fixed)} can be changed by no fact about symbols or bases")
     search = _Search(read_call(call.to_json()), contract, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit)
@@ -96,7 +98,7 @@ class _Search:
         self.unit = lcm(*(o.align_bytes for o in contract.operands if isinstance(o, Memory)))
         self.symbols = symbols_of(call)
         self.slices = [c for o in call.operands if isinstance(o, View) for c in trace(o).slices]
-        self.expressions = expressions_of(call, [t for o in call.operands if isinstance(o, View) for t in o.terms()])
+        self.expressions = expressions_of(call, list(operand_terms(call)))
         self.rooms = expressions_of(call, [check.limit - check.begin for check in self.slices if isinstance(check.limit, Expr)])
         self.bases = bases_of(call, contract)
         self.known: dict[frozenset[Fact], _Answer] = {}

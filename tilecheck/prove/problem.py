@@ -9,6 +9,7 @@ from math import gcd
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol, Value
 from tilecheck.fitting import fitted as fitted_to
+from tilecheck.fitting import scalars_of
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.span import limits, span
 from tilecheck.layout.strided import Strided, strided
@@ -20,7 +21,19 @@ from tilecheck.prove.domain import environment
 from tilecheck.prove.enumeration import least
 from tilecheck.prove.lanes import Piece, atom_pieces
 from tilecheck.prove.obligation import Outcome, Variable
-from tilecheck.scopes import CTA, THREAD, Execution, GroupAxis, execution_of, ground, group_axes_of, hardware_terms, varying_names, written
+from tilecheck.scopes import (
+    CTA,
+    LANES,
+    THREAD,
+    Execution,
+    GroupAxis,
+    execution_of,
+    ground,
+    group_axes_of,
+    hardware_terms,
+    varying_names,
+    written,
+)
 from tilecheck.spec.contract import AtomAxis, Contract, Operand
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.domain import Env, Known, known, ranged
@@ -201,8 +214,15 @@ class Problem:
 
     @property
     def collective(self) -> bool:
-        """Whether a whole warp executes one instruction."""
-        return self.contract.collective == "warp"
+        """Whether whole warps execute one instruction together."""
+        return self.contract.collective != "thread"
+
+    def holder(self, lane: Term) -> dict[str, Term]:
+        """The base variables of the thread that holds an element, by its number in the executing warp or warpgroup (whose first warp is `warpid`)."""
+        lane = terms.normal(lane)
+        if self.contract.warps == 1:
+            return {"laneid": lane}
+        return {"laneid": terms.mod(lane, LANES), "warpid": terms.add(var("warpid"), terms.floordiv(lane, LANES))}
 
     @once
     def active(self) -> Term:
@@ -215,8 +235,10 @@ class Problem:
         return terms.conj(self.active, self.run.pred)
 
     def thread_variables(self, *, lane: bool = True) -> tuple[Variable, ...]:
-        """The elected lane (where the call uses it) and the thread."""
-        return self.threads if lane else self.threads[:-1]
+        """The elected lane (where the call uses it) and the thread; without its lane: the warp, or the first warp of the warpgroup, that executes."""
+        if lane or self.contract.warps == 1:
+            return self.threads if lane else self.threads[:-1]
+        return (*self.threads[:-2], replace(self.threads[-2], step=self.contract.warps))
 
     @once
     def threads(self) -> tuple[Variable, ...]:
@@ -230,7 +252,8 @@ class Problem:
         """Whether `elected` occurs anywhere."""
         call = self.call
         parameters = collect_terms(value for _, value in call.parameters)
-        written_terms = (call.guard, *call.assume, *parameters, *(term for side in self.sides for term in side.view.symbolic))
+        numbers = (value.term for value in scalars_of(call, self.contract))
+        written_terms = (call.guard, *call.assume, *parameters, *numbers, *(term for side in self.sides for term in side.view.symbolic))
         return any(ELECTED in terms.variables(term) for term in written_terms)
 
     @property

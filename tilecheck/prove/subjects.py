@@ -22,9 +22,18 @@ FAR = 1 << 64
 
 def symbols_of(call: Call) -> list[Subject]:
     """The symbols that operands, guard, predicate or assumptions name."""
-    used = frozenset[str]().union(*(_names(t) for o in call.operands if isinstance(o, View) for t in o.terms()))
+    used = frozenset[str]().union(*(_names(t) for t in operand_terms(call)))
     used |= _names(call.guard) | _names(call.pred) | frozenset[str]().union(*map(_names, call.assume))
     return [_subject(call, s) for s in call.symbols if s.name in used]
+
+
+def operand_terms(call: Call) -> Iterator[Term]:
+    """The terms of views, and the expressions that stand in the place of one."""
+    for operand in call.operands:
+        if isinstance(operand, View):
+            yield from operand.terms()
+        elif isinstance(operand.value, Expr):
+            yield operand.value
 
 
 def _subject(call: Call, symbol: Symbol) -> Subject:
