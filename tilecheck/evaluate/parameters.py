@@ -63,7 +63,7 @@ def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obser
     return Observation(expected, actual, f"{who(scene, thread)}: expected {expected}, found {actual}.")
 
 
-def number_of(scene: Scene, name: str, thread: Thread) -> float:
+def number(scene: Scene, name: str, thread: Thread) -> float:
     """The number that stands in the place of an operand, in one thread."""
     written = scene.case.scalars.get(name)
     return scene.case.numbers[name] if written is None else written[0].value(scene.environment(thread))

@@ -10,7 +10,7 @@ from typing import Any
 from tilecheck.evaluate.case import Case, Operand
 from tilecheck.evaluate.expressions import term
 from tilecheck.evaluate.launch import Thread
-from tilecheck.evaluate.parameters import number_of
+from tilecheck.evaluate.parameters import number as number_of
 from tilecheck.evaluate.predict import Image, Place, Replay, Row, UnpredictedError, Values
 from tilecheck.evaluate.views import Coordinate
 
