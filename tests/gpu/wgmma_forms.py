@@ -93,7 +93,7 @@ class Matrix:
 
     def strides(self) -> tuple[int, int]:
         """(ldo, sdo) in bytes: the ones that are given, else those of a compact matrix."""
-        span, e, s = SPANS[self.stored.swizzle], self.elements, self.stored
+        span, s = SPANS[self.stored.swizzle], self.stored
         if s.major == "k":
             sdo = s.sdo or 8 * span
             return s.ldo or (-(-self.rows // 8) * sdo if s.swizzle == 0 else 16), sdo
