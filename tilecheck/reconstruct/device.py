@@ -99,21 +99,26 @@ class Gpu:
         return self.core.ObjectCode.from_cubin(found.cubin).get_kernel(name)
 
     def write(self, address: int, content: npt.NDArray[Any]) -> None:
-        """Copies an array to the device."""
+        """Copies an array to the device, in the order of the stream that kernels run on, to the end."""
         whole = np.ascontiguousarray(content)
-        self._ask(self.driver.cuMemcpyHtoD, address, whole.ctypes.data, whole.nbytes)
+        self._ask(self.driver.cuMemcpyHtoDAsync, address, whole.ctypes.data, whole.nbytes, self._stream)
+        self.stream.sync()
 
     def read(self, address: int, like: Bytes) -> Bytes:
         """Copies as many bytes as `like` has from the device."""
         content = np.empty_like(like)
-        self._ask(self.driver.cuMemcpyDtoH, content.ctypes.data, address, content.nbytes)
+        self._ask(self.driver.cuMemcpyDtoHAsync, content.ctypes.data, address, content.nbytes, self._stream)
+        self.stream.sync()
         return content
+
+    @property
+    def _stream(self) -> Any:
+        return self.driver.CUstream(int(self.stream.handle))
 
     def launch(self, loaded: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[Argument]) -> None:
         """Runs a kernel to its end; arguments are 64-bit integers, and tensor maps, which are passed by value. `grid` counts CTAs."""
         held = [encoded(self.driver, one) if isinstance(one, MapArgument) else np.uint64(one % (1 << 64)).reshape(1) for one in arguments]
         places = np.array([one.ctypes.data for one in held], dtype=np.uint64)
-        stream = self.driver.CUstream(int(self.stream.handle))
         try:
             self._ask(self.driver.cuLaunchKernel, self._function(loaded), *grid, *block, shared_bytes, stream, int(places.ctypes.data), 0)
             self.stream.sync()
