@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tests.gpu.documents import Json
@@ -116,7 +116,13 @@ class Matrix:
         return [(extent // e, 8 * far // self.bits), (e, 1)] if extent > e else [(extent, 1)]
 
     def document(self, name: str, dtype: str, group: Sequence[int] = (), *, more: Json | None = None) -> Json:
-        """The operand: group axes of the same matrix, steps of rows and of depth, an instruction."""
+        """The operand: group axes of the same matrix, steps of rows and of depth, an instruction; rows that fill no whole line are cut from some that do."""
+        if self.stored.major == "mn" and self.rows % self.elements and self.rows > self.elements:
+            assert self.step[0] == self.rows
+            whole = -(-self.rows // self.elements) * self.elements
+            document = replace(self, rows=whole, step=(whole, self.step[1])).document(name, dtype, group, more=more)
+            cut_out: Json = {"op": "slice", "begin": [0] * (len(group) + 4), "extent": [None] * (len(group) + 2) + [self.rows, None]}
+            return {**document, "view": [cut_out]}
         split = {"row": cut(self.factors("row", self.rows), self.step[0]), "depth": cut(self.factors("depth", self.depth), self.step[1])}
         outer = [*split["row"][0], *split["depth"][0]]
         layout = text(

@@ -108,11 +108,15 @@ class Binding:
             offsets = {o.spec.name: self._bytes(o, o.spec, repeat) for o in self.operands if isinstance(o.spec, Memory)}
             yield Issue(repeat, slots, offsets, instead)
 
-    def _own(self, spec: Register, repeat: tuple[int, ...]) -> tuple[int, ...]:
+    def _own(self, spec: Register | Memory, repeat: tuple[int, ...]) -> tuple[int, ...]:
         """The repeat coordinates of an operand in one instruction."""
         loops, over = self.contract.loops, self.contract.loops_of(spec)
         free = len(repeat) - len(loops)
         return (*repeat[:free], *(step for name, step in zip(loops, repeat[free:], strict=True) if name in over))
+
+    def later(self, repeat: tuple[int, ...]) -> bool:
+        """Whether an instruction is another step than the first of the loops that the destination is not over."""
+        return any(self._later(spec, repeat) for spec in self.contract.operands if isinstance(spec, Register) and spec.write)
 
     def _later(self, spec: Register, repeat: tuple[int, ...]) -> bool:
         """Whether an instruction is another step than the first of the loops that an operand is not over."""
@@ -194,6 +198,9 @@ class Binding:
         """The byte offset from the tensor's base that the executing lane gives as its address: the first element of the row it provides."""
         if self.contract.box is not None:
             return 0  # see emit/maps.py
+        if spec.described is not None:  # the first element of the matrix
+            atom = (0,) * len(self.contract.atom_of(spec))
+            return exact_quotient(simplified(self._bit(operand, self._own(spec, repeat), atom), self.ranges), 8)
         rows = self._rows(spec)
         atom = tuple(rows[axis.name] if axis.name not in spec.row else 0 for axis in self.contract.atom)
         bit = simplified(self._bit(operand, repeat, atom), self.ranges)

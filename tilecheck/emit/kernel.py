@@ -318,6 +318,7 @@ def write_kernel(binding: Binding, emission: Emission, registers: Registers) -> 
         *writer.a.lines,
         *guard,
         "",
+        *binding.contract.before,
         emission.ptx,
         *binding.contract.completion,
         *(["TC_DONE:"] if guard else []),

@@ -13,6 +13,7 @@ from tilecheck.emit.binding import Binding
 from tilecheck.emit.errors import EmissionError
 from tilecheck.fitting import value_of
 from tilecheck.spec.contract import Memory, Parameter
+from tilecheck.spec.descriptor import MAJORS
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -26,8 +27,9 @@ def values(binding: Binding) -> dict[str, Term]:
     for parameter in binding.contract.parameters:
         named = parameter.operand or parameter.kind == "rank"
         value = value_of(binding.call, parameter)
-        if not named or parameter.kind in {"chunk", "selector", "barrier", "coordinates"}:
+        if not named or parameter.kind in {"chunk", "selector", "barrier", "coordinates", "major"}:
             continue
+        value = parameter.default if value is None and isinstance(parameter.default, bool) else value
         if value is None and parameter.required:
             raise EmissionError(f"{binding.contract.opcode} needs the parameter {parameter.name}")
         if value is not None:
@@ -72,8 +74,12 @@ class Operands:
         return found
 
     def _text(self, parameter: Parameter) -> str | None:
+        written = self.binding.call.parameter(parameter.name)
+        written = parameter.default if written is None else written
+        if parameter.kind == "major":
+            return str(MAJORS.index(str(written)))
         if parameter.kind in {"chunk", "selector"}:
-            return str(self.binding.call.parameter(parameter.name))
+            return str(written)
         if parameter.kind == "coordinates":
             return None  # those of each instruction are its own
         if parameter.kind == "barrier":
@@ -85,6 +91,11 @@ class Operands:
         if parameter.kind == "predicate":
             return self.arithmetic.predicate(value)
         return self.arithmetic.register(value) if parameter.bits == 64 else self._narrow(value, parameter.bits)
+
+    def later(self) -> dict[str, str]:
+        """The operands that have another value in all steps but the first."""
+        own = [p for p in self.binding.contract.parameters if p.then is not None]
+        return {p.name: self.arithmetic.predicate(p.then) for p in own if p.then is not None}
 
     def listed(self, values: Sequence[Term], bits: int) -> str:
         """Integer operands in braces: numbers as they are, the others in registers."""

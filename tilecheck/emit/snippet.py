@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tilecheck.call import Call, Launch
 from tilecheck.emit.arithmetic import Arithmetic, fits_64_bits, simplified
 from tilecheck.emit.binding import Binding, Bound, Issue
+from tilecheck.emit.descriptors import word
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.maps import TensorMap, box_of_binding, origin, tensor_map
 from tilecheck.emit.maps import coordinates as box_coordinates
@@ -176,6 +177,8 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
         addresses = [
             {o.spec.name: terms.add(var(f"@ptr:{o.tensor}"), origin(binding, box, o, issue.repeat)) for o in memory} for issue in issues
         ]
+    matrices = {o.spec.name: o for o in binding.operands if isinstance(o.spec, Memory) and o.spec.described is not None}
+    words = [{n: word(binding, o, var(f"@ptr:{o.tensor}"), issue.bytes[n]) for n, o in matrices.items()} for issue in issues]
     starts = [] if box is None else [box_coordinates(binding, box, issue.repeat) for issue in issues]
     pred = checked_condition(binding, binding.run.pred, "pred")
     extras, numbers = values(binding), scalars(binding)
@@ -192,7 +195,11 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     others = Operands(binding, arithmetic, extras)
     operands = others.fields()
     constants = {name: written(number, numbers.get(name, 0), arithmetic) for name, number in binding.numbers.items()}
-    places = [{name: others.address(name, term) for name, term in one.items()} for one in addresses]
+    places = [{name: others.address(name, term) for name, term in one.items() if name not in matrices} for one in addresses]
+    later = others.later() if any(binding.later(issue.repeat) for issue in issues) else {}
+    for place, one, issue in zip(places, words, issues, strict=True):
+        place.update({name: arithmetic.register(term) for name, term in one.items()})
+        place.update(later if binding.later(issue.repeat) else {})
     for place, start in zip(places, starts, strict=False):
         place["coords"] = others.listed(start, 32)
     account = others.accounting(pred) if accounted else []
