@@ -6,7 +6,7 @@ from tilecheck.emit.arithmetic import simplified
 from tilecheck.emit.binding import Binding, Bound
 from tilecheck.emit.errors import EmissionError
 from tilecheck.spec.contract import Memory
-from tilecheck.spec.descriptor import MAJORS, STRIDE_BELOW_BYTES, UNIT_BYTES, Mode, NotEncodable, encode
+from tilecheck.spec.descriptor import MAJORS, STRIDE_BELOW_BYTES, UNIT_BYTES, Mode, NotEncodableError, encode
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
@@ -21,7 +21,7 @@ def word(binding: Binding, operand: Bound, pointer: Term, offset: Term) -> Term:
     assert encoding is not None
     try:
         constant = encode(encoding, 0, fields)
-    except NotEncodable as fault:
+    except NotEncodableError as fault:
         raise EmissionError(f"operand {operand.label}: {fault}") from None
     first = terms.bit_and(_unswizzled(binding, operand, mode, pointer, offset), STRIDE_BELOW_BYTES - 1)
     return terms.bit_or(terms.shr(first, UNIT_BYTES.bit_length() - 1), constant)
