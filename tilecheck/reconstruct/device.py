@@ -102,30 +102,33 @@ class Gpu:
         """Copies an array to the device, in the order of the stream that kernels run on, to the end."""
         whole = np.ascontiguousarray(content)
         self._ask(self.driver.cuMemcpyHtoDAsync, address, whole.ctypes.data, whole.nbytes, self._stream)
-        self.stream.sync()
+        self._sync()
 
     def read(self, address: int, like: Bytes) -> Bytes:
         """Copies as many bytes as `like` has from the device."""
         content = np.empty_like(like)
         self._ask(self.driver.cuMemcpyDtoHAsync, content.ctypes.data, address, content.nbytes, self._stream)
-        self.stream.sync()
+        self._sync()
         return content
 
     @property
     def _stream(self) -> Any:
         return self.driver.CUstream(int(self.stream.handle))
 
+    def _sync(self) -> None:
+        """Waits for everything on the stream."""
+        try:
+            self.stream.sync()
+        except Exception as error:  # noqa: BLE001 (cuda.core raises its own classes)
+            raise DeviceError(f"a kernel failed: {error}") from None
+
     def launch(self, loaded: Any, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[Argument]) -> None:
         """Runs a kernel to its end; arguments are 64-bit integers, and tensor maps, which are passed by value. `grid` counts CTAs."""
         held = [encoded(self.driver, one) if isinstance(one, MapArgument) else np.uint64(one % (1 << 64)).reshape(1) for one in arguments]
         places = np.array([one.ctypes.data for one in held], dtype=np.uint64)
-        try:
-            self._ask(self.driver.cuLaunchKernel, self._function(loaded), *grid, *block, shared_bytes, stream, int(places.ctypes.data), 0)
-            self.stream.sync()
-        except DeviceError:
-            raise
-        except Exception as error:  # noqa: BLE001 (cuda.core raises its own classes)
-            raise DeviceError(f"a kernel failed: {error}") from None
+        sizes = (*grid, *block, shared_bytes)
+        self._ask(self.driver.cuLaunchKernel, self._function(loaded), *sizes, self._stream, int(places.ctypes.data), 0)
+        self._sync()
 
     def runs(self, kernel: Kernel, arena: Arena) -> Sequence[Bytes]:
         """The arena after each of the four fills."""
