@@ -118,6 +118,13 @@ def test_bits_of_bfloat16_are_combined_as_that():
     assert {row[4]["by"] for row in rows} == {"add.bf16"}
 
 
+def test_a_load_of_tf32_rounds_what_is_inside():
+    rows = predicted(document(LOAD, "float32", [1, 8], "S[(1,8):(8,1)]", [0, 36], format="tf32"))
+    assert [row[:4] for row in rows] == [["S", k, None, "rounded" if k < 16 else "zero"] for k in range(32)]
+    assert [row[4] for row in rows[:16]] == [{"to": "tf32", "sources": [["T", 144 + k]]} for k in range(16)]
+    assert as_text({"memory": rows}) == "S bytes 0..15 = T[144..159] rounded to tf32\nS bytes 16..31 = zero\n"
+
+
 def test_a_multicast_writes_the_ctas_of_its_mask():
     rows = predicted(
         document(CAST, "uint16", [2, 8], "S[(2,8):(8,1)]", [5, 8], launch={"block": [1], "cluster": [4]}, guard="cbx == 1", cta_mask=0b1001)

@@ -90,6 +90,10 @@ def swizzled() -> Iterator[Form]:
             yield form(f"swizzle {swizzle}, phase {phase}", FLAT, [32, 64], [6, span // 2 // 2], swizzle=swizzle, phase=phase)
     for dtype in ("float16", "bfloat16", "float32", "float64", "int32", "int64"):
         yield form(f"{dtype}, cut", FLAT, [30, 64], [8, 16], dtype=dtype, swizzle=0, coords=[26, 0])
+    for at in ([3, 8], [-2, 56]):
+        yield form(f"rounded to tf32 at {at}", FLAT, [32, 64], [4, 32], dtype="float32", swizzle=3, coords=at, format="tf32")
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        yield form(f"{dtype}, NaN outside", FLAT, [32, 64], [4, 16], dtype=dtype, coords=[-2, 56], oob_fill=1)
     for stages in (2, 4):
         yield form(f"{stages} stages", FLAT, [64, 64], [8, 64], swizzle=3, stages=stages, coord_steps=[[8, 0]])
 

@@ -32,6 +32,12 @@ def limited(multiple_bytes: int) -> Callable[[Data], None]:
     return apply
 
 
+def kept(contract: Data) -> None:
+    """No format rounds."""
+    for one in contract["box"]["formats"]:  # type: ignore[index]
+        one["rounded"] = False
+
+
 def as_type(name: str, other: str) -> Callable[[Contract], Contract]:
     """The tensor map of a type says another one."""
 
@@ -58,6 +64,7 @@ def tma_mutants() -> list[Mutant]:
         Mutant("destination CTA", "multicast 2", "the own copy", own_copy),
         Mutant("destination CTA", "multicast 3", "the own copy only", own_copy),
         Mutant("destination CTA", "multicast to the other", "the own copy", own_copy),
+        Mutant("type", "rounded to tf32 at [3, 8]", "copied", kept),
         Mutant("tail", "store past an extent of 97", "clipped at the extent", limited(2)),
         Mutant("tail", "store past an extent of 100", "clipped at 32 bytes", limited(32)),
         Mutant("operator", "add of uint32", "exclusive or", move(combine="xor")),

@@ -152,6 +152,16 @@ ILLEGAL: dict[str, tuple[str, Document]] = {
     ),
     "tf32 over half words": ("src.type", call(format="tf32")),
     "a bitwise reduction of floats": ("dst.type", call("cp.reduce.async.bulk.tensor.2d.global.shared::cta.and.tile.bulk_group")),
+    "a bitwise reduction of int64": (
+        "dst.type",
+        call(
+            "cp.reduce.async.bulk.tensor.2d.global.shared::cta.or.tile.bulk_group",
+            image=linear(8, 16, dtype="int64"),
+            tensor={"dtype": "int64"},
+            box=[8, 16],
+            swizzle=0,
+        ),
+    ),
     "a mask beyond the cluster": ("cta_mask.cluster", call(CAST, launch={"block": [1], "cluster": [2]}, cta_mask=4)),
     "bytes that are not moved": ("expected_bytes.operands", call(expected_bytes=2048)),
     "the bytes of one of two multicasts": (

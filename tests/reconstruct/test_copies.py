@@ -101,6 +101,20 @@ def test_of_a_number_and_a_nan_the_number_stays():
         module._filled = original
 
 
+MEASURED = """3f801000>3f800000 3f803000>3f804000 bf801000>bf800000 00001000>00000000 00003000>00004000 00001001>00002000 007fffff>00800000
+7f7fffff>7f800000 7f7fefff>7f7fe000 7f800000>7f800000 ff800000>ff800000 7f800001>7fffe000 ffffffff>7fffe000 80000001>80000000 ffc01234>7fffe000
+3f800fff>3f800000 3f801001>3f802000 007ff000>00800000 007fefff>007fe000 3f805000>3f804000 3f807000>3f808000"""
+"""What an H200 made of a float32 that it loaded with a tensor map of tf32."""
+
+
+def test_tf32_is_rounded_as_measured():
+    import tilecheck.reconstruct.combine as module
+
+    for pair in MEASURED.split():
+        before, after = (int(text, 16) for text in pair.split(">"))
+        assert int(module.OPERATORS["round"](None, np.array([before], dtype=np.uint32))[0]) == after, pair
+
+
 def test_an_exchange_takes_the_bytes_of_the_other_copy():
     place, found = laid("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes, exchanged")
     before, after = place.region("before", "E"), place.region("after", "D")

@@ -46,7 +46,9 @@ class BoxImage(Replay):
                     (self._store if stores else self._load)(scene, issue)
         source, target = (image, tensor) if stores else (tensor, image)
         combine = None if operator is None else f"{operator}.{ptx_type(self.fields.dtype)}"
-        return Image([], copied_rows(self.case, source, target, self.found, combine))
+        form = self.fields.format
+        rounded = str(form["name"]) if form is not None and form["rounded"] and not stores else None
+        return Image([], copied_rows(self.case, source, target, self.found, combine, rounded))
 
     def _write(self, copy: tuple[int, ...], byte: int, origin: Write) -> None:
         self.found.setdefault((copy, byte), []).append(origin)

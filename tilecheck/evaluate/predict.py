@@ -275,8 +275,8 @@ class Copies:
         return value(scene, name, thread) if name is not None and name in self.case.parameters else default
 
 
-def copied_rows(case: Case, source: Operand, target: Operand, found: Written, combine: str | None) -> list[Row]:
-    """The rows of what is copied from memory to memory, or combined by an operator and type with what stands there, in order."""
+def copied_rows(case: Case, source: Operand, target: Operand, found: Written, combine: str | None, rounded: str | None = None) -> list[Row]:
+    """The rows of what is copied from memory to memory, combined by an operator and type with what stands there, or rounded to a type, in order."""
     several = case.launch.ctas > 1 and "shared" in {source.view.space, target.view.space}
 
     def row(copy: tuple[int, ...], byte: int, writes: Sequence[Write]) -> Row:
@@ -286,6 +286,8 @@ def copied_rows(case: Case, source: Operand, target: Operand, found: Written, co
             return [target.label, byte, None, "combined", {**where, "by": combine, "sources": sources}]
         (one, *others) = writes
         word = "undefined" if others else one.byte
+        if isinstance(word, int) and rounded is not None:
+            return [target.label, byte, None, "rounded", {**where, "to": rounded, "sources": [[source.tensor, word]]}]
         if isinstance(word, int) and several and one.copy:
             where["from"] = one.copy[0]
         rest: Row = [None, word] if isinstance(word, str) else [source.tensor, word]

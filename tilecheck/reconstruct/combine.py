@@ -1,4 +1,4 @@
-"""Bytes that a reduction combines with what stood there: what each element must become in a run.
+"""Bytes that a reduction combines with what stood there, or that a load rounds: what each element must become in a run.
 
 Integers wrap (PTX ISA 9.7.13.14, `red`); `.inc` and `.dec` count up to the source and wrap. Sums of floats round to nearest even; where a NaN comes out
 only that it is one is compared, and sums of 32-bit floats with a subnormal operand or result are not compared (documents differ on flushing).
@@ -27,6 +27,7 @@ TYPES: Mapping[str, str] = {
     "bf16": "uint16",
     "f32": "float32",
     "f64": "float64",
+    "tf32": "uint32",
 }
 WIDTHS = {name: np.dtype(kind).itemsize for name, kind in TYPES.items()}
 ORDERED = ("inc", "dec")
@@ -46,6 +47,13 @@ def _numbers(choose: Callable[[Array, Array], Array], old: Array, source: Array)
     return np.where(old != old, source, np.where(source != source, old, choose(old, source)))  # noqa: PLR0124 (a NaN differs from itself)
 
 
+def _to_tf32(bits: Array) -> Array:
+    """Ten digits of a float32, to nearest even; a NaN becomes 7FFFE000 (both measured on an H200)."""
+    wide = bits.astype(np.uint64)
+    rounded = (wide + np.uint64(0xFFF) + (wide >> np.uint64(13) & np.uint64(1))) & np.uint64(0xFFFFE000)
+    return np.where(np.isnan(bits.view(np.float32)), 0x7FFFE000, rounded).astype(np.uint32)
+
+
 OPERATORS: Mapping[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, b: a + b,
     "min": lambda a, b: _numbers(np.minimum, a, b),
@@ -55,12 +63,13 @@ OPERATORS: Mapping[str, Callable[[Array, Array], Array]] = {
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+    "round": lambda _, b: _to_tf32(b),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """One element: the places of its bytes, low first, where they stood before, and the bytes of every source; by: e.g. `add.u32`."""
+    """One element: the places of its bytes, low first, where they stood before, and the bytes of every source; by: e.g. `add.u32`, `round.tf32`."""
 
     by: str
     at: tuple[int, ...]

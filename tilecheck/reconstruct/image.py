@@ -37,7 +37,7 @@ class Part:
 class Expected:
     """source: the place whose value each byte of the arena must hold; constant: its value where it has one, else -1; undefined: not compared.
 
-    cut: the bytes that are put together from parts of others (of none: zeros). combined: the elements of a reduction.
+    cut: the bytes that are put together from parts of others (of none: zeros). combined: the elements of a reduction, and those that are rounded.
     """
 
     source: npt.NDArray[np.int64]
@@ -130,10 +130,10 @@ class _Writer:
         label, byte, name, source = row[:4]
         where: Mapping[str, Any] = row[4] if len(row) > 4 else {}
         region = self.new(label)
-        if source == "combined":
+        if source in {"combined", "rounded"}:
             sources = [self.place(one[0], one[1], one[2] if len(one) > 2 else 0, 0, 0) for one in where["sources"]]
             at, before = (self.copy(one, where.get("cta", 0), 0, 0) + byte for one in (region, self.old(self.tensors[label])))
-            self.combined.append((at, before, where["by"], sources))
+            self.combined.append((at, before, where["by"] if source == "combined" else f"round.{where['to']}", sources))
             return
         if name is None:
             for copy in (where["cta"],) if "cta" in where else range(region.copies):

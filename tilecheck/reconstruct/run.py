@@ -14,15 +14,20 @@ from tilecheck.emit import EmissionError, emit_kernel_unchecked
 from tilecheck.emit.kernel import Kernel
 from tilecheck.errors import InputError
 from tilecheck.evaluate import Model
+from tilecheck.evaluate.factors import Factored, Factors
 from tilecheck.evaluate.predict import Image
+from tilecheck.evaluate.scalar_values import ScalarFunction
 from tilecheck.reconstruct.arena import Arena, Bytes, Values, arena, room
 from tilecheck.reconstruct.assignment import least_assignment
 from tilecheck.reconstruct.device import Gpu, gpu
 from tilecheck.reconstruct.evidence import Json, now, ptx_sha256
+from tilecheck.reconstruct.factors import Fill, Finder, Placed, filled
+from tilecheck.reconstruct.factors import wrong as wrong_factors
 from tilecheck.reconstruct.image import Expected, expected
 from tilecheck.reconstruct.products import DrawnArena, with_numbers
 from tilecheck.reconstruct.products import wrong as wrong_product
-from tilecheck.spec import BadSpelling, Contract, contract_hash, data, find_contract
+from tilecheck.reconstruct.scalars import Result, results, untouched, with_scalars
+from tilecheck.spec import BadSpelling, Contract, Memory, contract_hash, data, find_contract
 
 MOST_SHOWN = 50
 
@@ -114,7 +119,8 @@ def compared(observed: Observed, image: Image) -> tuple[tuple[Difference, ...], 
 def _wanted(place: Arena, wanted: Expected, k: int) -> str:
     made = next((one for one in wanted.combined if k in one.at), None)
     if made is not None:
-        return f"{made.by} of {place.describe(made.before[0])} and {', '.join(place.describe(source[0]) for source in made.sources)}"
+        own = () if made.by.startswith("round.") else (made.before,)
+        return f"{made.by} of {' and '.join(place.describe(one[0]) for one in (*own, *made.sources))}"
     constant = int(wanted.constant[k])
     return f"the constant {constant}" if constant >= 0 else f"the value of {place.describe(int(wanted.source[k]))}"
 
@@ -165,6 +171,8 @@ def reconstruct(call: Call, values: Values | None = None, elected: int = 0, devi
     """
     if contract_of(call).product is not None:
         return _product(call, values, elected, device, form)
+    if contract_of(call).scalar is not None:
+        return _scalars(call, values, elected, device, form)
     observed = observe(call, values, elected, device)
     image = predicted(call, observed.values, elected)
     differences, counts = compared(observed, image)
@@ -173,10 +181,65 @@ def reconstruct(call: Call, values: Values | None = None, elected: int = 0, devi
 
 def _product(call: Call, values: Values | None, elected: int, device: int, form: str) -> Reconstruction:
     """The same for a call that computes: its registers hold numbers whose sums are exact."""
+    if in_memory(call):
+        observed, placed = observe_factors(call, values, elected, device)
+        differences, counts = compared_factors(observed, placed)
+        return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
     observed, image = observe_product(call, values, elected, device)
     assert isinstance(observed.arena, DrawnArena)
     differences, counts = compared_product(observed, image)
     return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
+
+
+def in_memory(call: Call) -> bool:
+    """Whether a call multiplies what lies in memory: such products are compared as those of whole matrices."""
+    return any(isinstance(operand, Memory) for operand in contract_of(call).operands)
+
+
+def factors_of(call: Call, values: Values, elected: int) -> list[Factors]:
+    """What the evaluator says a product of matrices is."""
+    document = json.loads(json.dumps(call.to_json()))
+    case = Model(json.loads(json.dumps(data(contract_of(call)))), document).case
+    assert case.product is not None
+    return list(Factored(case, case.product, values, elected).factors())
+
+
+def observe_factors(
+    call: Call,
+    values: Values | None = None,
+    elected: int = 0,
+    device: int = 0,
+    *,
+    contract: Contract | None = None,
+    fill: Fill | None = None,
+) -> tuple[Observed, list[Placed]]:
+    """Runs a call that multiplies matrices in memory over numbers (random ones, or those of `fill`), and the places of its factors."""
+    machine, whole = gpu(device), completed(call, values)
+    kernel = emit_kernel_unchecked(call, machine.arch, contract=contract)
+    x, y, z = kernel.block
+    plain = arena(kernel, machine.memory(room(kernel, whole)), whole, elected)
+    finder = Finder(plain, kernel.tensors, x * y * z)
+    placed = [finder.placed(one) for one in factors_of(call, whole, elected)]
+    place = filled(plain, placed, fill)
+    return Observed(kernel, place, machine.runs(kernel, place), machine, whole, elected), placed
+
+
+def compared_factors(observed: Observed, placed: list[Placed]) -> tuple[tuple[Difference, ...], Json]:
+    """(the differences from products computed again, counts of what was compared)."""
+    assert isinstance(observed.arena, DrawnArena)
+    bad, computed = wrong_factors(observed.arena, placed, observed.runs)
+    say = observed.arena.describe
+    shown = tuple(Difference(say(k), "the sum of products of its entry, or what it held", "another value") for k in bad[:MOST_SHOWN])
+    after = [r for r in observed.arena.regions if r.role == "after"]
+    counts: Json = {
+        "registers": sum(r.size * r.copies // r.slot_bytes for r in after if r.slot_bytes),
+        "memory_bytes": sum(r.size * r.copies for r in observed.arena.regions if r.role == "tensor"),
+        "written_bytes": computed,
+        "undefined_bytes": 0,
+        "arena_bytes": observed.arena.bytes,
+        "different": len(bad),
+    }
+    return shown, counts
 
 
 def observe_product(
@@ -209,6 +272,62 @@ def compared_product(observed: Observed, image: Image) -> tuple[tuple[Difference
         "different": len(bad),
     }
     return shown, counts
+
+
+def _scalars(call: Call, values: Values | None, elected: int, device: int, form: str) -> Reconstruction:
+    """The same for a call that applies a scalar function: its registers hold numbers of the function's types."""
+    observed, image = observe_scalars(call, values, elected, device)
+    differences, counts = compared_scalars(call, observed, image)
+    return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
+
+
+def observe_scalars(
+    call: Call, values: Values | None = None, elected: int = 0, device: int = 0, *, contract: Contract | None = None, seed: int = 1
+) -> tuple[Observed, Image]:
+    """Runs a call that applies a scalar function over random numbers, and which slots the evaluator says it reads; contract: as for `observe`."""
+    assert call.function is not None
+    machine, whole = gpu(device), completed(call, values)
+    kernel = emit_kernel_unchecked(call, machine.arch, contract=contract)
+    image = predicted(call, whole, elected)
+    x, y, z = kernel.block
+    types = [type_ for _, type_ in call.function.params]
+    place = with_scalars(arena(kernel, machine.memory(room(kernel, whole)), whole, elected), image, kernel.tensors, x * y * z, types, seed)
+    return Observed(kernel, place, machine.runs(kernel, place), machine, whole, elected), image
+
+
+def results_of(call: Call, observed: Observed, image: Image) -> list[Result]:
+    """What came out in every computed slot, beside what the evaluator says of the function."""
+    assert call.function is not None
+    assert isinstance(observed.arena, DrawnArena)
+    x, y, z = observed.kernel.block
+    scalar = json.loads(json.dumps(data(contract_of(call))))["scalar"]
+    function = ScalarFunction(call.function.to_json(), scalar)
+    return list(results(observed.arena, image, function, observed.kernel.tensors, x * y * z, observed.runs))
+
+
+def compared_scalars(call: Call, observed: Observed, image: Image) -> tuple[tuple[Difference, ...], Json]:
+    """(the differences from what the function gives, counts of what was compared)."""
+    assert isinstance(observed.arena, DrawnArena)
+    x, y, z = observed.kernel.block
+    found = results_of(call, observed, image)
+    bad = [one for one in found if not one.expected.admits(one.found)]
+    shown = [Difference(one.place, one.wanted, one.got) for one in bad[:MOST_SHOWN]]
+    stray = untouched(observed.arena, image, observed.kernel.tensors, x * y * z, observed.runs)
+    shown += [Difference(observed.arena.describe(k), "what it held", "another value") for k in stray[:MOST_SHOWN]]
+    fixed = sum(one.expected.exact for one in found)
+    free = sum(one.expected.low is None for one in found)
+    registers = sum(r.size * r.copies // r.slot_bytes for r in observed.arena.regions if r.role == "after" and r.slot_bytes)
+    counts: Json = {
+        "registers": registers - sum(len(row) == 7 for row in image.registers),
+        "memory_bytes": 0,
+        "undefined_bytes": 0,
+        "arena_bytes": observed.arena.bytes,
+        "exact": fixed,
+        "within_error": len(found) - fixed - free,
+        "unspecified": free,
+        "different": len(bad) + len(stray),
+    }
+    return tuple(shown), counts
 
 
 def evidence_of(call: Call, observed: Observed, counts: Json, *, form: str) -> Json:

@@ -95,7 +95,7 @@ def _runs(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _copies(row: Row) -> dict[str, Any]:
-    """Which copies of shared memory a byte and its source lie in, and what combines them."""
+    """Which copies of shared memory a byte and its source lie in, and what combines or rounds them."""
     return cast("dict[str, Any]", row[4]) if len(row) > 4 else {}
 
 
@@ -108,7 +108,7 @@ def _combined(row: Row) -> list[Row]:
 
 
 def _continues(before: Row, after: Row) -> bool:
-    if any(_copies(before).get(key) != _copies(after).get(key) for key in ("cta", "from", "by")):
+    if any(_copies(before).get(key) != _copies(after).get(key) for key in ("cta", "from", "by", "to")):
         return False
     if [[name, cast("int", byte) + 1, *cta] for name, byte, *cta in _combined(before)] != [list(one) for one in _combined(after)]:
         return False
@@ -130,12 +130,12 @@ def _run(run: list[Row]) -> str:
     copies = _copies(first)
     if "cta" in copies:
         where = where.replace(" ", f" cta {copies['cta']} ", 1)
-    if place == "combined":
-        sources = (
+    if place in {"combined", "rounded"}:
+        sources = ", ".join(
             f"{_named(name, cta)}[{begin}..{end}]"
             for (name, begin, *cta), (_, end, *_) in zip(_combined(first), _combined(last), strict=True)
         )
-        return f"{where} = {copies['by']} of what they hold and {', '.join(sources)}"
+        return f"{where} = {sources} rounded to {copies['to']}" if "to" in copies else f"{where} = {copies['by']} of what they hold and {sources}"
     if "from" in copies:
         source = _named(source, [copies["from"]])
     if source is None:

@@ -41,12 +41,16 @@ class Interleave:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """An element type of tensor maps: its name, its number there, the storage dtypes it is taken for (its own first), whether it has a NaN."""
+    """An element type of tensor maps: its name, its number there, the storage dtypes it is taken for (its own first), whether it has a NaN.
+
+    rounded: whether what is loaded is rounded to it, to nearest even.
+    """
 
     name: str
     code: int
     dtypes: tuple[str, ...]
     floating: bool = False
+    rounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
