@@ -39,12 +39,13 @@ EPILOGS = {
 INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("PATH", "+", "check documents (.json, .jsonl, - for stdin), check files (.py), and directories of them"),
-    "explain": ("OPCODE", "", "what an opcode asks of its operands, or what is wrong with its spelling"),
+    "explain": ("OPCODE", "", "what an opcode asks of its operands, or what is wrong with its spelling; `descriptor`: how a shared matrix is read"),
     "premises": ("DOC", "", "the weakest facts under which the calls of a document would be proved"),
     "emit": ("DOC", "", "the PTX of a proved call"),
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),
     "reconstruct": ("DOC", "", "run a proved call on a GPU and compare every register and byte"),
     "draw": ("DOC|LAYOUT", "", "the operands of a call, or a layout in notation, as SVG or a page"),
+    "import": ("FORM TEXT", "2", "what a foreign form says, as data of a call: `descriptor 0x...`, the 64-bit word of wgmma or tcgen05"),
     "recheck": ("DIR", "", "have another solver answer the certificates that check --certificates wrote"),
     "contracts": ("", "", "the instructions that have a contract, and what stands behind them"),
     "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`, `theorem`)"),
@@ -114,7 +115,9 @@ def _parser() -> argparse.ArgumentParser:
         one = commands.add_parser(
             name, help=text, description=about, epilog=EPILOGS.get(name, EPILOG), formatter_class=form, allow_abbrev=False
         )
-        if operand and count:
+        if operand and count.isdigit():
+            one.add_argument("operand", metavar=tuple(operand.split()), nargs=int(count))
+        elif operand and count:
             one.add_argument("operand", metavar=operand, nargs=count)
         elif operand:
             one.add_argument("operand", metavar=operand)

@@ -434,4 +434,4 @@ ELEMENT_CLAUSES: dict[str, Callable[[Site], Observation | None]] = {
     "contiguous": contiguous,
     "aligned": aligned,
 }
-UNDER_PRED = {"index.range", "bounds", "contiguous", "aligned"}
+UNDER_PRED = {"index.range", "bounds", "contiguous", "aligned", "descriptor", "backing"}

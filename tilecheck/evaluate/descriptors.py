@@ -33,6 +33,8 @@ class Matrix:
         names = operand.atom_names
         across, along = names.index(str(spec["across"])), names.index(str(spec["along"]))
         self.across, self.along = across, along
+        self._bases: dict[int, int] = {}
+        self._origins: dict[tuple[int, int, Coordinate], int] = {}
 
     def _mode(self, major: str, swizzle: int) -> Mapping[str, Any] | None:
         found = (m for m in self.spec["modes"] if m["major"] == major and m["swizzle"] == swizzle and self.operand.bits in m["widths"])
@@ -97,12 +99,18 @@ class Matrix:
         return within + 8 * (spans * stride[mode["next_span"]] + lines * int(mode["span_bytes"]) + groups * stride[mode["next_lines"]])
 
     def _base(self, mode: Mapping[str, Any]) -> int:
-        return 8 * self.case.bases[self.operand.tensor].residues(int(mode["period_bytes"]))[0]
+        period = int(mode["period_bytes"])
+        if period not in self._bases:
+            self._bases[period] = 8 * self.case.bases[self.operand.tensor].residues(period)[0]
+        return self._bases[period]
 
     def _origin(self, mode: Mapping[str, Any], site: Site) -> int:
         """The absolute bit address in the descriptor, from a base at a multiple of the period."""
         first = site.at((0,) * len(self.operand.atom_extents))
-        return self.swizzled(mode, self._base(mode) + site.fixed.address(first))
+        key = (id(mode), id(site.fixed), first)
+        if key not in self._origins:
+            self._origins[key] = self.swizzled(mode, self._base(mode) + site.fixed.address(first))
+        return self._origins[key]
 
     def _read(self, mode: Mapping[str, Any], ldo: int, sdo: int, site: Site, atom: Coordinate) -> tuple[int, int]:
         """Where the instruction reads an element: the bit before the swizzle, and the one behind it, both from the base."""

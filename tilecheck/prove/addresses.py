@@ -122,10 +122,12 @@ def offsets_in_range(problem: Problem, side: Side, repeats: tuple[int, ...], *, 
     low, high = INDEX_DTYPES[problem.call.index_dtype]
     if structure.offsets(side, low, high) and not whole:
         return
-    linear = side.trace.locate(coordinates(problem, repeats)).linear
+    linear = side.trace.locate(coordinates(problem, repeats, side=side)).linear
     more = max(0, side.trace.bits // side.tensor.bits - 1)
     name, statement = f"{side.spec.name}.index.range", f"no index of {side.name} leaves {problem.call.index_dtype} ({low} to {high})"
-    ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract))}
+    ranges = ranges_of(problem) | {
+        v.name: (0, v.high or 0) for v in (*repeat_variables(repeats), *atom_variables(problem.contract, of=side.spec))
+    }
     lowest, highest = all_bounds(linear, ranges)[linear] if isinstance(linear, Expr) else (linear, linear)
     if lowest >= low and highest + more <= high and not whole:
         return

@@ -96,6 +96,11 @@ def recheck(request: Request) -> Result:
 
 def explain(request: Request) -> Result:
     """What an opcode asks: exit status 1 where the spelling is illegal, 3 where no contract knows the mnemonic."""
+    if request.operand == "descriptor":
+        return _explain_descriptor(request.options)
+    only = [f"--{name}" for name in ("ldo", "sdo", "swizzle", "major", "rows", "columns", "start") if getattr(request.options, name) is not None]
+    if only:
+        raise InputError("means something for `explain descriptor` only", where=only[0])
     from tilecheck.report import explain as about
 
     explanation = about.explain(request.operand, request.options.arch)
@@ -103,6 +108,29 @@ def explain(request: Request) -> Result:
     if request.options.format == "text":
         return Result(about.as_text(explanation, terminal=request.terminal), status)
     return Result(answers.write(explanation.to_json(), request.options.format), status)
+
+
+def _explain_descriptor(options: Options) -> Result:
+    """The walk of a shared matrix."""
+    from tilecheck.report import descriptor
+
+    walk = descriptor.walk_of(options)
+    if options.format == "text":
+        return Result(descriptor.as_text(walk))
+    return Result(rows_of(descriptor.to_json(walk)) if options.format == "json" else answers.compact(descriptor.to_json(walk)))
+
+
+def import_(request: Request) -> Result:
+    """What a foreign form says, in the words of a call document."""
+    form, text = request.operands
+    if form != "descriptor":
+        raise InputError(f"found the form {form[:60]!r}, expected descriptor", where="import")
+    from tilecheck.report import descriptor
+
+    found = descriptor.imported(text)
+    if request.options.format == "text":
+        return Result(descriptor.imported_text(found))
+    return Result(answers.write(found, request.options.format))
 
 
 def premises(request: Request) -> Result:
@@ -287,5 +315,6 @@ COMMANDS: dict[str, Callable[[Request], Result]] = {
     "recheck": recheck,
     "contracts": contracts,
     "draw": draw,
+    "import": import_,
     "schema": schema,
 }

@@ -99,7 +99,33 @@ class Options:
         only=DRAWING,
     )
     elected: int = _option(0, "the lane that elect.sync chooses", metavar="LANE", most=31, toml=False, only=DRAWING)
-    dtype: str = _option("float16", "the elements of a layout that is drawn alone", metavar="DTYPE", toml=False, only=("draw",))
+    dtype: str = _option(
+        "float16", "the elements of a layout or a matrix that stands alone", metavar="DTYPE", toml=False, only=("draw", "explain")
+    )
+    ldo: int | None = _option(
+        None, "explain descriptor: the leading offset in bytes", metavar="BYTES", toml=False, only=("explain",), kind=int
+    )
+    sdo: int | None = _option(
+        None, "explain descriptor: the stride offset in bytes", metavar="BYTES", toml=False, only=("explain",), kind=int
+    )
+    swizzle: int | None = _option(None, "explain descriptor: the swizzle, 0 to 4", metavar="CODE", toml=False, only=("explain",), kind=int)
+    major: str | None = _option(
+        None,
+        "explain descriptor: the axis whose neighbours lie side by side (k unless given)",
+        choices=("k", "mn"),
+        toml=False,
+        only=("explain",),
+    )
+    rows: int | None = _option(None, "explain descriptor: M or N", metavar="N", least=1, toml=False, only=("explain",), kind=int)
+    columns: int | None = _option(None, "explain descriptor: K", metavar="N", least=1, toml=False, only=("explain",), kind=int)
+    start: int | None = _option(
+        None,
+        "explain descriptor: where the matrix starts, in bytes before the swizzle",
+        metavar="BYTES",
+        toml=False,
+        only=("explain",),
+        kind=int,
+    )
     debug: bool = _option(False, "show the traceback of an error", toml=False)
 
 

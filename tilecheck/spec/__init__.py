@@ -3,6 +3,7 @@
 from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern
 from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, data
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
+from tilecheck.spec.descriptor import Described, Mode
 from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Product",
     "Register",
     "Slot",
+    "Mode",
     "arch_has",
     "arch_rank",
     "both",

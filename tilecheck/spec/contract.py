@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import cast
 
 from tilecheck.spec.box import BoxCopy
+from tilecheck.spec.computed import Choice, Computed, Scale
+from tilecheck.spec.descriptor import MAJORS, Described, Encoding
 from tilecheck.spec.grammar import arch_has
 from tilecheck.symbolic.terms import Expr, Term, var
 
@@ -65,6 +67,7 @@ class Memory:
     bits of 0: elements of any width, the same in all such operands. align_bytes of 0: the bytes of a row.
     """
 
+    atom, over: as of a register operand. described: it is a matrix that the instruction reads through a descriptor; it then has no rows.
     name: str
     space: str
     bits: int
@@ -77,6 +80,9 @@ class Memory:
     cta: str | None = None
 
 
+    atom: tuple[AtomAxis, ...] | None = None
+    over: tuple[str, ...] | None = None
+    described: Described | None = None
 Operand = Register | Memory
 
 
@@ -124,7 +130,10 @@ KINDS = {
 predicate, flag, u64: as it says. chunk: the bytes that one instruction moves, below 2^32. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
 than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
-a copy of a box (see `BoxCopy`).
+    "descriptor": "three integers [ldo_bytes, sdo_bytes, swizzle], written as numbers",
+    "shape": "a list of integers, written as numbers",
+    "major": f"a major axis, {' or '.join(repr(m) for m in MAJORS)}",
+a copy of a box (see `BoxCopy`). descriptor, major: how a matrix in shared memory is read (see `Described`). shape: M, N and K of one instruction, which are `choices`.
 """
 
 
@@ -218,7 +227,8 @@ class Contract:
     variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the contract itself.
     single: whether one thread is meant to issue it.
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
-    no barrier parameter does). box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
+    no barrier parameter does). before: the statements that it executes first. encoding: the word that holds a descriptor. box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
+    scalar: what a scalar function of the call may be made of; the function says the operands, of which the table has none (see `chosen`).
     """
 
     opcode: str
@@ -264,11 +274,11 @@ class Contract:
 
     def atom_of(self, operand: Operand) -> tuple[AtomAxis, ...]:
         """The suffix of an operand: its own, or the contract's."""
-        return operand.atom if isinstance(operand, Register) and operand.atom is not None else self.atom
+        return self.atom if operand.atom is None else operand.atom
 
     def loops_of(self, operand: Operand) -> tuple[str, ...]:
         """The loops that the repeat axes of an operand end in."""
-        return operand.over if isinstance(operand, Register) and operand.over is not None else self.loops
+        return self.loops if operand.over is None else operand.over
 
     @property
     def suffix(self) -> tuple[int, ...]:
@@ -324,7 +334,7 @@ class Contract:
     @property
     def own_atoms(self) -> bool:
         """Whether operands have suffixes of their own."""
-        return any(isinstance(operand, Register) and operand.atom is not None for operand in self.operands)
+        return any(operand.atom is not None for operand in self.operands)
 
     def alignment_text(self, operand: Memory) -> str:
         """What rows of an operand start at multiples of: `16 bytes`, or the parameter that says it."""
@@ -355,6 +365,8 @@ class Contract:
 def term_data(term: Term | None) -> Data:
     """A term as nested tuples: an int, a name, or (operator, argument, ...)."""
     if term is None or isinstance(term, int):
+        if operand.described is not None:
+            return operand.described.asks
         return term
     if term.op == "var":
         return str(term.args[0])
@@ -467,5 +479,7 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
         "align_bytes": operand.align_bytes,
         "provider": term_data(operand.provider),
         "surplus": operand.surplus,
-        **_written(operand, {"cta": None}),
+        **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
+        **({} if operand.described is None else {"described": _fields(operand.described)}),
+        **_written(operand, {"cta": None, "over": None}),
     }

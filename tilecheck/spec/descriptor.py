@@ -163,19 +163,19 @@ class Encoding:
         return next((ours for ours, theirs in self.codes if theirs == code), None)
 
 
-class NotEncodable(ValueError):  # noqa: N818 (what it says of the value)
+class NotEncodableError(ValueError):
     """A field that the word cannot hold, or a word that holds none."""
 
 
 def encode(encoding: Encoding, start_bytes: int, fields: Sequence[int]) -> int:
     """The word of a descriptor whose matrix starts, before the swizzle, at a shared address; `fields` are ldo_bytes, sdo_bytes, swizzle.
 
-    The address is taken modulo 2^18. Raises NotEncodable where a field does not fit.
+    The address is taken modulo 2^18. Raises NotEncodableError where a field does not fit.
     """
     ldo, sdo, swizzle = fields
     code = encoding.code(swizzle)
     if code is None:
-        raise NotEncodable(
+        raise NotEncodableError(
             f"swizzle is {swizzle}, expected one of {', '.join(str(ours) for ours, _ in encoding.codes)} for {encoding.name}"
         )
     values = {"start_bytes": start_bytes % STRIDE_BELOW_BYTES, "ldo_bytes": ldo, "sdo_bytes": sdo, "swizzle": code}
@@ -184,7 +184,7 @@ def encode(encoding: Encoding, start_bytes: int, fields: Sequence[int]) -> int:
         value = values.get(one.name, one.always or 0)
         if value % one.unit or not 0 <= value // one.unit < 1 << one.bits:
             limit = f"a multiple of {one.unit} from 0 to below {one.unit << one.bits}"
-            raise NotEncodable(f"{one.name} is {value}, expected {limit}")
+            raise NotEncodableError(f"{one.name} is {value}, expected {limit}")
         word |= value // one.unit << one.low
     return word
 
@@ -192,25 +192,25 @@ def encode(encoding: Encoding, start_bytes: int, fields: Sequence[int]) -> int:
 def decode(encoding: Encoding, word: int) -> dict[str, int]:
     """The fields of a word: `start_bytes`, `ldo_bytes`, `sdo_bytes`, `swizzle` as the call writes them.
 
-    Raises NotEncodable for a word of more than 64 bits, bits outside the fields, a field that is not what it must be (the base offset and the
+    Raises NotEncodableError for a word of more than 64 bits, bits outside the fields, a field that is not what it must be (the base offset and the
     absolute mode of ldo are such), and an unknown swizzle.
     """
     if not 0 <= word < 1 << 64:
-        raise NotEncodable(f"the word is {word:#x}, expected 64 bits")
+        raise NotEncodableError(f"the word is {word:#x}, expected 64 bits")
     rest, found = word, dict[str, int]()
     for one in encoding.fields:
         value = word >> one.low & ((1 << one.bits) - 1)
         rest &= ~(((1 << one.bits) - 1) << one.low)
         if one.always is not None and value != one.always:
-            raise NotEncodable(
+            raise NotEncodableError(
                 f"{one.name} (bits {one.low + one.bits - 1}:{one.low}) is {value}, expected {one.always} for {encoding.name}"
             )
         if one.always is None:
             found[one.name] = value * one.unit
     if rest:
-        raise NotEncodable(f"bit {rest.bit_length() - 1} of the word is set, expected 0 for {encoding.name}")
+        raise NotEncodableError(f"bit {rest.bit_length() - 1} of the word is set, expected 0 for {encoding.name}")
     swizzle = encoding.swizzle(found["swizzle"])
     if swizzle is None:
         codes = ", ".join(str(theirs) for _, theirs in encoding.codes)
-        raise NotEncodable(f"the swizzle field is {found['swizzle']}, expected one of {codes} for {encoding.name}")
+        raise NotEncodableError(f"the swizzle field is {found['swizzle']}, expected one of {codes} for {encoding.name}")
     return found | {"swizzle": swizzle}
