@@ -1,9 +1,11 @@
 """The vocabulary contracts are written in, and where contracts are found."""
 
 from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern
+from tilecheck.spec.computed import Choice, Computed, Result, Scale
 from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, data
-from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
 from tilecheck.spec.descriptor import Described, Mode
+from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
+from tilecheck.spec.scalar import Composition, Definition, Instruction
 from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
 
 __all__ = [
@@ -11,7 +13,12 @@ __all__ = [
     "AtomAxis",
     "BadSpelling",
     "BoxCopy",
+    "Choice",
+    "Composition",
+    "Computed",
     "Contract",
+    "Definition",
+    "Described",
     "Entries",
     "Entry",
     "Exclusion",
@@ -19,8 +26,10 @@ __all__ = [
     "Floor",
     "Format",
     "Grammar",
+    "Instruction",
     "Interleave",
     "Memory",
+    "Mode",
     "Move",
     "Operand",
     "Packing",
@@ -28,8 +37,9 @@ __all__ = [
     "Pattern",
     "Product",
     "Register",
+    "Result",
+    "Scale",
     "Slot",
-    "Mode",
     "arch_has",
     "arch_rank",
     "both",

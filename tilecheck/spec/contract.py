@@ -17,6 +17,7 @@ from tilecheck.spec.box import BoxCopy
 from tilecheck.spec.computed import Choice, Computed, Scale
 from tilecheck.spec.descriptor import MAJORS, Described, Encoding
 from tilecheck.spec.grammar import arch_has
+from tilecheck.spec.scalar import Composition
 from tilecheck.symbolic.terms import Expr, Term, var
 
 Data = None | bool | int | str | tuple["Data", ...] | Mapping[str, "Data"]
@@ -34,12 +35,13 @@ class AtomAxis:
 class Register:
     """A register operand: each atom element sits in register `register` (operand order) of lane `lane`.
 
-    lane: None where the executing thread itself holds the element; else an expression over the atom axes (collectives).
+    lane: None where the executing thread itself holds the element; else an expression over the atom axes (collectives): the thread, counted from
+    lane 0 of the warp (of the first warp of the warpgroup) on.
     bits: the width of one element in bits; dtypes: the containers taken, None for any of that width.
     write: True for a destination (its slots must be distinct and in one place only).
     atom: the operand's own suffix, None for the contract's. over: the loops of the contract that its repeat axes end in, None for all of them.
     then: the operand that stands in its place in all steps but the first of the loops it is not over, None where it stands there in all.
-    number: the PTX type in which a number may stand in its place, the same for all elements; "" where it must be a view.
+    number: the PTX type in which a number or an integer expression may stand in its place, the same for all elements; "" where it must be a view.
     ptx: the class of its registers, where it is not the one of their width (an element of eight bits is in a .b16 register).
     """
 
@@ -65,9 +67,9 @@ class Memory:
     surplus: what lanes that provide no row must hold: "repeat" (valid addresses again) or None.
     cta: the parameter (of kind "rank" or "mask") that names the CTAs whose copies are accessed; None: the executing thread's CTA.
     bits of 0: elements of any width, the same in all such operands. align_bytes of 0: the bytes of a row.
+    atom, over: as of a register operand. described: it is a matrix that the instruction reads through a descriptor; it then has no rows.
     """
 
-    atom, over: as of a register operand. described: it is a matrix that the instruction reads through a descriptor; it then has no rows.
     name: str
     space: str
     bits: int
@@ -78,11 +80,11 @@ class Memory:
     surplus: str | None = None
     dtypes: tuple[str, ...] | None = None
     cta: str | None = None
-
-
     atom: tuple[AtomAxis, ...] | None = None
     over: tuple[str, ...] | None = None
     described: Described | None = None
+
+
 Operand = Register | Memory
 
 
@@ -94,6 +96,8 @@ class Parameter:
     operand: whether it is a PTX operand (written in the issue template) rather than a property of the call; bits: the width of its register.
     choices, step: the values of a chunk: one of these, or any positive multiple of `step`.
     most: the largest value of an integer, a number or the name of another parameter (the least is 0).
+    default: the value of a PTX operand that the call does not give. then: the value in all steps but the first of the loops that the destination is
+    not over, None where the steps do not differ.
     """
 
     name: str
@@ -106,6 +110,8 @@ class Parameter:
     choices: tuple[int, ...] = ()
     step: int = 1
     most: int | str = 0
+    default: bool | int | str | None = None
+    then: bool | None = None
 
 
 KINDS = {
@@ -124,15 +130,15 @@ KINDS = {
     "steps": "a vector of integer expressions for each group and repeat axis",
     "code": "an integer, written as a number",
     "word": "a word",
+    "descriptor": "three integers [ldo_bytes, sdo_bytes, swizzle], written as numbers",
+    "shape": "a list of integers, written as numbers",
+    "major": f"a major axis, {' or '.join(repr(m) for m in MAJORS)}",
 }
 """The kinds of parameters, and what a value of each looks like.
 
 predicate, flag, u64: as it says. chunk: the bytes that one instruction moves, below 2^32. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
 than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
-    "descriptor": "three integers [ldo_bytes, sdo_bytes, swizzle], written as numbers",
-    "shape": "a list of integers, written as numbers",
-    "major": f"a major axis, {' or '.join(repr(m) for m in MAJORS)}",
 a copy of a box (see `BoxCopy`). descriptor, major: how a matrix in shared memory is read (see `Described`). shape: M, N and K of one instruction, which are `choices`.
 """
 
@@ -204,7 +210,9 @@ class Entries:
 class Product:
     """What one instruction computes: dst = addend + the sum of left times right over the indices that dst lacks.
 
-    combine: how two entries are multiplied: "mul", or for single bits "xor" or "and".
+    combine: how two entries are multiplied: "mul", or for single bits "xor" or "and". accumulates: the condition (a parameter) without which the first
+    step of the call adds nothing. signs: parameters (1 or -1) that every product is multiplied by. choice: where `left` is sparse, which index each of its
+    entries has. scales: what the entries of left and of right are multiplied by.
     """
 
     dst: Entries
@@ -212,18 +220,22 @@ class Product:
     right: Entries
     addend: Entries
     combine: str = "mul"
+    accumulates: str | None = None
+    signs: tuple[str, ...] = ()
+    choice: Choice | None = None
+    scales: tuple[Scale, Scale] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
     """The specification of one PTX instruction form.
 
-    collective: "thread" (each thread on its own) or "warp" (all 32 lanes of a warp together).
+    collective: "thread" (each thread on its own), "warp" (all 32 lanes of a warp together) or "warpgroup" (all 128 of a warpgroup).
     operands: in PTX order. issue: the PTX statement, with {opcode} and operand names to fill in; `{, name}` is written where the parameter is given.
     arch: the lowest architecture that has the form; also: the floors of further families that have it; isa: the lowest PTX version, "" for any.
     chunk: the parameter that says how many bytes the last atom axis holds; in the table that axis has extent 0 (see `fitted`).
     loops: the names of the last repeat axes of a call, the slowest first; each operand repeats over the loops it is `over`, behind the repeat axes
-    without a name, which all operands share. product: what is computed, where the destination is no copy of bits.
+    without a name, which all operands share. product, computed: what is computed, where the destination is no copy of bits.
     variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the contract itself.
     single: whether one thread is meant to issue it.
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
@@ -249,12 +261,21 @@ class Contract:
     single: bool = False
     proxy: str = "generic"
     completion: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    encoding: Encoding | None = None
     box: BoxCopy | None = None
     loops: tuple[str, ...] = ()
     product: Product | None = None
+    computed: Computed | None = None
     variants: tuple[Contract, ...] = ()
+    scalar: Composition | None = None
     table: Contract | None = field(default=None, compare=False, repr=False)
     """The contract as it stands in the table, where this one is fitted to a call."""
+
+    @property
+    def warps(self) -> int:
+        """The warps that execute one instruction together (1 where lanes are on their own, too)."""
+        return 4 if self.collective == "warpgroup" else 1
 
     @property
     def floors(self) -> tuple[str, ...]:
@@ -298,7 +319,7 @@ class Contract:
             known = shown and any(p.name == name for p in self.parameters)
             return f", {{{name}}}" if name in fields else f"{{{{, {name}}}}}" if known else ""
 
-        return re.sub(r"\{, (\w+)\}", one, self.issue).format(**fields)
+        return re.sub(r"\{, (\w+)\}", one, self.issue).format(**{"@": "", **fields})
 
     def by_name(self, name: str) -> Parameter:
         """The parameter of a name that the contract has."""
@@ -344,6 +365,8 @@ class Contract:
         """What is asked of the addresses of an operand, in words."""
         if self.box is not None:
             return self.box.asks(operand.name)
+        if operand.described is not None:
+            return operand.described.asks
         return (
             f"elements along {' and '.join(operand.row)} are consecutive; each row starts at a multiple of {self.alignment_text(operand)}"
         )
@@ -365,8 +388,6 @@ class Contract:
 def term_data(term: Term | None) -> Data:
     """A term as nested tuples: an int, a name, or (operator, argument, ...)."""
     if term is None or isinstance(term, int):
-        if operand.described is not None:
-            return operand.described.asks
         return term
     if term.op == "var":
         return str(term.args[0])
@@ -403,16 +424,29 @@ def data(contract: Contract) -> dict[str, Data]:
         "parameters": tuple(_parameter_data(parameter) for parameter in contract.parameters),
         "move": _move_data(contract.move),
         "issue": contract.issue,
-        **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "loops": ()}),
+        **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "before": (), "loops": ()}),
+        **({} if contract.encoding is None else {"encoding": _fields(contract.encoding)}),
         **({} if contract.box is None else {"box": _fields(contract.box)}),
         **({} if contract.product is None else {"product": _product_data(contract.product)}),
+        **({} if contract.computed is None else {"computed": _fields(contract.computed)}),
+        **({} if contract.scalar is None else {"scalar": _fields(contract.scalar)}),
         **({"variants": tuple(data(one) for one in contract.variants)} if contract.variants else {}),
     }
 
 
 def _product_data(product: Product) -> Data:
     sides = {name: _entries_data(getattr(product, name)) for name in ("dst", "left", "right", "addend")}
-    return {**sides, "combine": product.combine}
+    more = {name: _terms(getattr(product, name)) for name in ("choice", "scales") if getattr(product, name) is not None}
+    return {**sides, "combine": product.combine, **_written(product, {"accumulates": None, "signs": ()}), **more}
+
+
+def _terms(value: object) -> Data:
+    """A dataclass (or a tuple of them) whose fields may be terms."""
+    if isinstance(value, tuple):
+        return tuple(_terms(item) for item in cast("tuple[object, ...]", value))
+    if is_dataclass(value):
+        return {one.name: _terms(getattr(value, one.name)) for one in fields(value)}
+    return term_data(value) if isinstance(value, Expr) else _plain(value)
 
 
 def _entries_data(entries: Entries) -> Data:
@@ -426,7 +460,7 @@ def _entries_data(entries: Entries) -> Data:
     }
 
 
-def _written(value: Parameter | Register | Memory | Move | Contract, defaults: Mapping[str, Data]) -> dict[str, Data]:
+def _written(value: Parameter | Register | Memory | Move | Product | Contract, defaults: Mapping[str, Data]) -> dict[str, Data]:
     """The fields that differ from their defaults."""
     return {name: _plain(getattr(value, name)) for name, default in defaults.items() if getattr(value, name) != default}
 
@@ -442,7 +476,7 @@ def _fields(value: object) -> Data:
 
 def _parameter_data(p: Parameter) -> Data:
     common: dict[str, Data] = {"name": p.name, "kind": p.kind, "required": p.required, "needs": p.needs, "operand": p.operand}
-    return common | _written(p, {"unless": None, "bits": 64, "choices": (), "step": 1, "most": 0})
+    return common | _written(p, {"unless": None, "bits": 64, "choices": (), "step": 1, "most": 0, "default": None, "then": None})
 
 
 def _move_data(move: Move) -> Data:
