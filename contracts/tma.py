@@ -1,9 +1,10 @@
 """`cp.async.bulk.tensor`, its reduction and its prefetch: one thread moves a box of a tensor between global and shared memory.
 
 The global operand is the view that the tensor map describes: its shape, strides, start and dtype are the fields of the map. The shared operand is the
-image of the box. Sources: PTX ISA 5.5 (tensors), 9.7.9.27.1.2 (copy), 9.7.9.27.1.3 (reduction), 9.7.9.27.1.4 (prefetch); CUDA driver API,
-cuTensorMapEncodeTiled; CUDA C++ Programming Guide (128-byte alignment in shared memory); the image of boxes narrower than the span of their swizzle,
-interleaved images and the multiple of 16 bytes of inner coordinates as measured on an H200.
+image of the box, or of the pixels that an im2col mode visits. Sources: PTX ISA 5.5 (tensors), 9.7.9.27.1.2 (copy), 9.7.9.27.1.3 (reduction), 9.7.9.27.1.4 (prefetch); CUDA driver API,
+cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col and cuTensorMapEncodeIm2colWide; CUDA C++ Programming Guide (128-byte alignment in shared memory); the image
+of boxes narrower than the span of their swizzle, interleaved images, the multiple of 16 bytes of inner coordinates, and where the walk of im2col goes on
+past a corner, as measured on an H200.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tilecheck.spec import (
     Parameter,
     Pattern,
     Slot,
+    Walk,
     both,
     either,
     is_,
@@ -62,6 +64,13 @@ FORMATS = (
 )
 """CUtensorMapDataType; a dtype without a type of its own is moved as the unsigned integer of its width. That tf32 is rounded was measured on an H200."""
 FP4 = Packing("float4_e2m1fn", 16, 8, 16, row=128, align_bytes=32, patterns=(0, 3), arch="sm_100")
+CORNER_BITS = {3: 16, 4: 8, 5: 5}
+"""The bits of a corner and of an offset of im2col, by rank (PTX ISA 5.5.4.1)."""
+WIDE = {
+    "im2col::w": Walk(1, 16, wide=True, halo_below=512, offset_below=32, patterns=(2, 3, 4)),
+    "im2col::w::128": Walk(1, 16, wide=True, halo_below=32, halo_every=32, offset_below=32, pixels=128, patterns=(2, 3, 4)),
+}
+"""PTX ISA 5.5.5; which swizzles they take: cuTensorMapEncodeIm2colWide."""
 REDUCTIONS = {
     "add": ("uint32", "int32", "uint64", "float32", "float16", "bfloat16"),
     "min": ("uint32", "int32", "uint64", "int64", "float16", "bfloat16"),
@@ -147,8 +156,14 @@ PREFETCH = Grammar(
     source="PTX ISA 9.7.9.27.1.4",
 )
 # fmt: on
+BOX = (Parameter("box", "extents", required=True),)
+COLUMN = (Parameter("pixels_per_column", "code", required=True),)
+WALK = (
+    Parameter("pixel_box_lower_corner", "extents", required=True),
+    Parameter("pixel_box_upper_corner", "extents", required=True),
+    Parameter("channels_per_pixel", "code", required=True),
+)
 FIELDS = (
-    Parameter("box", "extents", required=True),
     Parameter("coords", "coordinates", required=True, operand=True, bits=32),
     Parameter("coord_steps", "steps"),
     Parameter("element_strides", "extents"),
@@ -160,6 +175,14 @@ FIELDS = (
 )
 
 
+def _walk(rank: int, mode: str) -> Walk | None:
+    """How a mode visits pixels."""
+    if "im2col" not in mode or rank not in CORNER_BITS:
+        return None
+    bits = CORNER_BITS[rank]
+    return WIDE.get(mode) or Walk(rank - 2, bits, 0 if mode == "im2col_no_offs" else bits)
+
+
 def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     """A box between the tensor that the map describes and its image in shared memory."""
     store, prefetch = q.get("dst") == "global", grammar is PREFETCH
@@ -167,7 +190,8 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     image = None if prefetch else Memory("src" if store else "dst", "shared", bits=0, row=(), align_bytes=128, write=not store, cta=mask)
     tensor = Memory("dst" if store else "src", "global", bits=0, row=(), align_bytes=16, write=store)
     rows = 4 if q["mode"] in {"tile::gather4", "tile::scatter4"} else 0
-    offsets = "im2col" in q["mode"] and q["mode"] != "im2col_no_offs"
+    walk = _walk(int(q["dim"][0]), q["mode"])
+    offsets = walk is not None and q["mode"] != "im2col_no_offs"
     loads = (Parameter("mbar", "barrier", required=True, operand=True), Parameter("expected_bytes", "bytes"))
     operands = (tensor,) if image is None else (tensor, image) if store else (image, tensor)
     box = BoxCopy(
@@ -182,8 +206,8 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
         formats=FORMATS,
         packing=FP4,
         types=REDUCTIONS[q["op"]] if "op" in q else None,
-        offsets=(2 if "::w" in q["mode"] else int(q["dim"][0]) - 2) if offsets else 0,
-        modelled="im2col" not in q["mode"],
+        walk=walk,
+        offsets=0 if walk is None or not offsets else 2 if walk.wide else walk.spatial,
     )
     where = "[{" + tensor.name + "}, {{{coords}}}]"
     sides = where if image is None else f"{where}, [{{src}}]" if store else f"[{{dst}}], {where}, [{{mbar}}]"
@@ -198,6 +222,8 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
         operands=operands,
         parameters=(
             Parameter("pred", "predicate"),
+            *(BOX if walk is None else WALK),
+            *(COLUMN if walk is not None and not walk.pixels else ()),
             *FIELDS,
             *((Parameter("gather4", "coordinates", required=True, operand=True, bits=32),) if rows else ()),
             *((Parameter("im2col_offsets", "coordinates", required=True, operand=True, bits=16),) if offsets else ()),

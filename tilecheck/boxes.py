@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import cast
 
 from tilecheck.call import Call, Value
 from tilecheck.layout.view import View
-from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern
+from tilecheck.once import once
+from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern, Walk
 from tilecheck.spec.contract import Contract
 from tilecheck.symbolic.terms import Term
 
 
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The fields of a walk over pixels. lower, upper: the corners, outer to inner. pixels: how many are visited, the halo of a wide mode not counted."""
+
+    mode: Walk
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    channels: int
+    pixels: int
+    offsets: tuple[Term, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether the image is known: no halo is loaded."""
+        return not self.mode.wide or self.offsets[:1] in {(), (0,)}
+
+
 @dataclass(frozen=True, eq=False)
 class Box:
-    """The fields of one call, outer to inner. dtype, bits: of the tensor operand. steps: one vector for each group and repeat axis."""
+    """The fields of one call, outer to inner. dtype, bits: of the tensor operand. steps: one vector for each group and repeat axis.
+
+    extents: of the box; of a walk over pixels the channels of one alone.
+    """
 
     copy: BoxCopy
+    walked: Walked | None
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     coords: tuple[Term, ...]
@@ -32,54 +53,71 @@ class Box:
     dtype: str
     bits: int
 
-    @cached_property
+    @once
     def pattern(self) -> Pattern | None:
         """The swizzle."""
         return self.copy.pattern(self.swizzle)
 
-    @cached_property
+    @once
     def slices(self) -> Interleave | None:
         """The interleaving, where there is one."""
         return self.copy.interleave(self.interleave)
 
-    @cached_property
+    @once
     def format(self) -> Format | None:
         """The element type of the tensor map."""
         return self.copy.format(self.format_name, self.dtype)
 
-    @cached_property
+    @once
     def packing(self) -> Packing | None:
         """How the image is padded, where it is."""
         return self.copy.packing if self.format is not None and self.format.name == self.copy.packing.format else None
 
-    @cached_property
+    @once
     def measured(self) -> bool:
         """Whether box and element strides have as many entries as the tensor map has dimensions, all of them positive."""
         rank = self.copy.rank
-        return len(self.extents) == len(self.strides) == rank and min(*self.extents, *self.strides) > 0
+        extents = self.extents if self.walked is None else (*self.extents, self.walked.pixels)
+        right = len(self.extents) == (rank if self.walked is None else 1) and len(self.strides) == rank
+        return right and min(*extents, *self.strides) > 0
 
-    @cached_property
+    @once
     def align_bytes(self) -> int:
         """The multiple of which the address and the outer strides of the tensor are, in bytes."""
         packed, sliced = self.packing, self.slices
         return packed.align_bytes if packed is not None else sliced.align_bytes if sliced is not None else self.copy.limits.multiple_bytes
 
-    @cached_property
+    @once
+    def spatial(self) -> range:
+        """The axes of the tensor that the bounding box of a walk has, the last one the fastest."""
+        assert self.walked is not None
+        last = self.copy.rank - (0 if self.interleave else 1)
+        return range(last - self.walked.mode.spatial, last)
+
+    @once
     def image(self) -> tuple[int, ...] | None:
         """The extents of the image, None where the fields give none."""
         if not self.measured:
             return None
+        if self.walked is not None:
+            row = self._slice if self.interleave else self.walked.channels
+            return None if row is None or not self.walked.plain else (self.walked.pixels, row)
         counts = tuple(-(-extent // stride) for extent, stride in zip(self.extents, self.strides, strict=True))
         if self.copy.rows:
             return (self.copy.rows, *counts[1:])
         if not self.interleave:
             return counts
+        return None if self._slice is None else (counts[0], 1, *counts[2:], self._slice)
+
+    @once
+    def _slice(self) -> int | None:
+        """The elements of a slice, None where there is none of this dtype in this rank."""
         sliced = self.slices
         if sliced is None or self.copy.rank not in self.copy.limits.interleaved_ranks or 8 * sliced.slice_bytes % self.bits:
             return None
-        return (counts[0], 1, *counts[2:], 8 * sliced.slice_bytes // self.bits)
+        return 8 * sliced.slice_bytes // self.bits
 
-    @cached_property
+    @once
     def row_bits(self) -> int:
         """The bits of a row of the image, padding included."""
         assert self.image is not None
@@ -88,7 +126,7 @@ class Box:
             return self.image[-1] * self.bits
         return -(-self.image[-1] // packed.values) * 8 * packed.block_bytes
 
-    @cached_property
+    @once
     def pitches(self) -> tuple[int, ...]:
         """The bits between neighbours along each outer axis of the image."""
         assert self.image is not None
@@ -140,15 +178,16 @@ _boxes: dict[tuple[str, tuple[tuple[str, Value], ...], str], tuple[BoxCopy, Box 
 
 
 def _read(copy: BoxCopy, given: dict[str, Value], tensor: View) -> Box | None:
+    walked = None if copy.walk is None else _walked(copy.walk, given)
     box = given.get("box")
-    if not isinstance(box, tuple):
+    if not isinstance(box, tuple) and walked is None:
         return None
-    extents = numbers(box)
     ones = (1,) * copy.rank
     name = given.get("format")
     return Box(
         copy,
-        extents,
+        walked,
+        numbers(box) if walked is None else (walked.channels,),
         ones if given.get("element_strides") is None else numbers(given["element_strides"]),
         items(given.get("coords")),
         tuple(items(step) for step in items_of(given.get("coord_steps"))),
@@ -161,6 +200,12 @@ def _read(copy: BoxCopy, given: dict[str, Value], tensor: View) -> Box | None:
         tensor.trace.dtype,
         tensor.trace.bits,
     )
+
+
+def _walked(walk: Walk, given: dict[str, Value]) -> Walked:
+    corners = [numbers(given.get(f"pixel_box_{which}_corner")) for which in ("lower", "upper")]
+    pixels = walk.pixels or number(given.get("pixels_per_column"))
+    return Walked(walk, corners[0], corners[1], number(given.get("channels_per_pixel")), pixels, items(given.get("im2col_offsets")))
 
 
 def items_of(value: Value) -> tuple[Value, ...]:

@@ -245,14 +245,6 @@ def test_a_packed_format_is_refused_by_opcode_where_the_architecture_has_none():
     assert "opcode" in {found.id for found in verdict.failing}
 
 
-def test_im2col_is_unproved_and_says_why():
-    opcode = "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
-    document = call(opcode, tensor={"shape": [4, 8, 64]}, image=linear(8, 8, 64), box=[1, 8, 64], coords=[0, 0, 0], im2col_offsets=[0])
-    verdict = check(read_call(document))
-    assert verdict.status == "unproved"
-    assert "not modelled" in (next(c.reason for c in verdict.clauses if c.id == "image") or "")
-
-
 def mutant(rng: random.Random) -> Document:
     """A legal or illegal copy with up to three random changes."""
     document = copy.deepcopy(rng.choice([*LEGAL.values(), *(d for _, d in ILLEGAL.values())]))

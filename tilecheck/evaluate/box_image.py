@@ -28,8 +28,10 @@ class BoxImage(Replay):
         super().__init__(boxes.case, values, elected)
         self.boxes, self.fields = boxes, boxes.fields
         self.found: Written = {}
-        if not self.fields.spec["modelled"]:
-            raise UnpredictedError(f"the image of the mode {self.fields.spec['mode']} is not modelled")
+        if self.fields.walk is not None and self.fields.walk["wide"]:
+            raise UnpredictedError(
+                f"how the mode {self.fields.spec['mode']} goes on from row to row stands in figures of PTX ISA 5.5.5 only"
+            )
 
     def image(self) -> Image:
         """Everything the call writes."""
@@ -59,7 +61,7 @@ class BoxImage(Replay):
         assert image is not None
         at = self.boxes.position(scene, issue)
         fixed, extents = scene.fixed(image, issue[0]), scene.fixed(self.boxes.tensor, None).shapes[-1]
-        sampled = list(self.boxes.elements(at))
+        sampled = list(self.boxes.elements(at, extents, self.boxes.offsets(scene, issue)))
         channels = range(extents[-1]) if fields.slices is not None else (None,)
         places = [(*c, *(() if k is None else (k,))) for c in sampled for k in channels]
         pair = max(1, 8 // fields.bits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -74,6 +74,8 @@ class BoxPoints(Boxes):
         issue = (thread, tuple(group), tuple(repeat))
         if clause == "coords":
             return self.issue(clause, scene, issue)
+        if clause == "coords.bounds":
+            return self.start(scene, issue)
         assert self.image is not None
         if short == "aligned":
             residues = self.residues()
@@ -121,9 +123,9 @@ class BoxPoints(Boxes):
         never: dict[str, Mapping[str, int]] | None = None
         for scene in self.scenes(names):
             spend()
-            if self.tensor_clause("bounds", scene) is not None:
+            if self.tensor_clause("bounds", scene, spend=spend) is not None:
                 return None
-            broken = self.geometry(scene)
+            broken = self.geometry(scene, spend)
             if "a box of extents and strides" in broken:
                 return self._symbolic(scene, names)
             never = dict.fromkeys(broken, self._declared(scene)) if never is None else {d: v for d, v in never.items() if d in broken}
@@ -144,7 +146,7 @@ class BoxPoints(Boxes):
         for scene in self.scenes(names):
             for residue in residues:
                 spend()
-                if self.tensor_clause(short, scene, residue) is not None:
+                if self.tensor_clause(short, scene, residue, spend) is not None:
                     base = {f"base({self.tensor.tensor})": residue} if len(residues) > 1 else {}
                     values = self._declared(scene) if names or short == "aligned" else {}
                     return ({**values, **base}, None, None, None, (), (), ())
@@ -161,9 +163,10 @@ class BoxPoints(Boxes):
     def _names(self, clause: str) -> set[str]:
         """The symbols that a clause about instructions depends on."""
         names = {*self.case.activity_names, *(self.case.pred.names if self.case.pred is not None else ())}
-        if clause == "coords":
-            texts = (*self.fields.coords, *self.fields.rows, *(entry for step in self.fields.steps for entry in step))
-            return names | {name for text in texts if isinstance(text, str) for name in Expression(text).names}
+        if clause in {"coords", "coords.bounds"}:
+            texts = (*self.fields.coords, *self.fields.rows, *self.fields.moved, *(entry for step in self.fields.steps for entry in step))
+            names |= {name for text in texts if isinstance(text, str) for name in Expression(text).names}
+            return names | (set(self.tensor.view.names) if clause == "coords.bounds" else set())
         return names | set(self.image.view.names if self.image is not None else ())
 
     def _first_issue(self, clause: str, spend: Spend) -> Where | None:
@@ -180,7 +183,7 @@ class BoxPoints(Boxes):
                         spend()
                         if self._fails(clause, scene, issue, residue, atom) is not None:
                             cta, warp, lane = issue[0]
-                            return (symbols, cta, warp, lane, issue[1], issue[2], () if clause == "coords" else atom)
+                            return (symbols, cta, warp, lane, issue[1], issue[2], () if clause.startswith("coords") else atom)
         return None
 
     def _atoms(self, clause: str) -> Iterator[Coordinate]:
@@ -191,6 +194,8 @@ class BoxPoints(Boxes):
     def _fails(self, clause: str, scene: Scene, issue: Issue, residue: int, atom: Coordinate) -> Observation | None:
         if clause == "coords":
             return self.issue(clause, scene, issue)
+        if clause == "coords.bounds":
+            return self.start(scene, issue)
         return self.imaged(scene, issue, atom) if clause.endswith(".image") else self.aligned(scene, issue, residue)
 
     # --- hazards -----------------------------------------------------------------------------------------------------
@@ -268,13 +273,22 @@ class BoxPoints(Boxes):
         except LimitError:
             return
         extents = scene.fixed(self.tensor, None).shapes[-1]
-        for element in self.elements(at):
+        for element in self.elements(at, extents):
             if all(0 <= c < extent for c, extent in zip(element, extents, strict=False)):
                 yield element
 
-    def elements(self, at: list[int]) -> Iterator[Coordinate]:
-        """The coordinates of the tensor that a box at a position samples (without the axis of a slice)."""
+    def elements(self, at: list[int], extents: Sequence[int], moved: Sequence[int] = ()) -> Iterator[Coordinate]:
+        """The coordinates of the tensor that a box at a position samples (without the axis of a slice).
+
+        extents: of the tensor. moved: by how much a walk reads beside the pixels that it visits, along its axes.
+        """
         fields = self.fields
+        if fields.walk is not None:
+            offsets = dict(zip(fields.spatial, moved, strict=False))
+            for pixel in fields.visited(at, extents):
+                there = tuple(one + offsets.get(k, 0) for k, one in enumerate(pixel))
+                yield from ((there,) if fields.interleave else ((*there[:-1], there[-1] + c) for c in range(fields.channels)))
+            return
         steps = [range(0, extent, stride) for extent, stride in zip(fields.box, fields.strides, strict=True)]
         if fields.spec["rows"]:
             yield from ((row, at[-1] + c) for row in at[:-1] for c in steps[-1])

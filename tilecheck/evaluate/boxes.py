@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import Protocol
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import Observation, place, repeats, slices, spot, who
@@ -14,9 +15,22 @@ from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.views import Coordinate, FixedView
 
 ELEMENTS = 1 << 17
-"""Elements of a tensor that are looked at one by one; a larger one is followed along its axes, where these do not mix."""
+"""Elements of a tensor whose axes mix that are looked at one by one; any other is followed along its axes."""
 COORDINATE = (-(1 << 31), (1 << 31) - 1)
-Spend = Callable[[], None]
+
+
+class Spend(Protocol):
+    """Counts points that are looked at; TooLargeError where there are too many."""
+
+    def __call__(self, points: int = 1) -> None:
+        """Counts points."""
+        ...
+
+
+def free(points: int = 1) -> None:
+    """Counts nothing: one place is looked at."""
+
+
 Issue = tuple[Thread, Coordinate, Coordinate]  # thread, group, repeat
 
 
@@ -59,7 +73,8 @@ class Boxes:
         yield from ("index.range", "box", "descriptor")
         if image is not None and self.fields.image is not None:
             yield f"{image}.shape"
-        yield from ("coords", "coords.index.range") if self.axes is not None else ()
+        if self.axes is not None:
+            yield from ("coords", "coords.index.range", *(("coords.bounds",) if self.fields.walk is not None else ()))
         if self.image is not None and self.fields.image is not None:
             shorts = ("owner", *(("replica",) if self.image.write else ()), "index.range", "bounds", "aligned", "base.period", "image")
             yield from (f"{image}.{short}" for short in shorts)
@@ -72,7 +87,7 @@ class Boxes:
     def own(self, clause: str) -> bool:
         """Whether a clause is decided here."""
         name, _, short = clause.partition(".")
-        if clause in {"box", "descriptor", "coords", "coords.index.range", f"{self.barrier}.storage"}:
+        if clause in {"box", "descriptor", "coords", "coords.index.range", "coords.bounds", f"{self.barrier}.storage"}:
             return True
         if name == self.tensor.name:
             return short in {"type", "shape", "owner", "replica", "index.range", "bounds", "aligned"}
@@ -82,9 +97,19 @@ class Boxes:
         """The clauses that must hold before this one is owed."""
         name, _, short = clause.partition(".")
         image = () if self.image is None else ("participation", f"{self.image.name}.shape")
-        if clause.endswith(".operands"):
-            tensor = (f"{self.tensor.name}.{part}" for part in ("type", "storage", "shape", "bounds"))
-            return ("participation", *image, "box", "descriptor", "coords", "coords.index.range", *tensor)
+        if clause == "coords.bounds" or clause.endswith(".operands"):
+            parts = ("storage", "shape", "bounds") if clause == "coords.bounds" else ("type", "storage", "shape", "bounds")
+            starts = ("coords.bounds",) if clause != "coords.bounds" else self.premises("coords")
+            return (
+                "participation",
+                *image,
+                *starts,
+                "box",
+                "descriptor",
+                "coords",
+                "coords.index.range",
+                *(f"{self.tensor.name}.{p}" for p in parts),
+            )
         if clause in {"box", "descriptor", f"{self.barrier}.storage"} or short == "type":
             return ("operands",)
         if clause in {"coords", "coords.index.range"}:
@@ -133,6 +158,7 @@ class Boxes:
         fields = self.fields
         counts = [("coordinates", len(fields.coords), fields.rank), ("coord_steps", len(fields.steps), self.axes or 0)]
         counts += [(f"entries of coord_steps[{k}]", len(step), fields.rank) for k, step in enumerate(fields.steps)]
+        counts.append(("offsets", len(fields.moved), len(fields.moves)))
         if fields.spec["rows"]:
             counts.append(("row coordinates", len(fields.rows), int(fields.spec["rows"])))
         wrong = next(((what, have, want) for what, have, want in counts if have != want), None)
@@ -169,6 +195,9 @@ class Boxes:
         where = f"{who(scene, issue[0])}{f' repeat {list(issue[2])}' if issue[2] else ''}: coords {at}"
         if not all(low <= one <= COORDINATE[1] for one in at):
             return _at(where, f"coordinates from {low} to {COORDINATE[1]}", f"{at}")
+        for (name, below), offset in zip(fields.moves, self.offsets(scene, issue), strict=True):
+            if not 0 <= offset < below:
+                return _at(f"{who(scene, issue[0])}", f"{name} from 0 to {below - 1}", f"{offset}")
         if fields.packing:
             return None if at[-1] % fields.packing["row"] == 0 else _at(where, f"a multiple of {fields.packing['row']}", f"{at[-1]}")
         inner, unit = at[-1] * fields.bits, 8 * fields.limits["multiple_bytes"]
@@ -178,10 +207,32 @@ class Boxes:
             where, f"an innermost coordinate at a multiple of {unit // 8} bytes", f"{at[-1]} x {fields.bits} bits = {inner / 8:g} bytes"
         )
 
+    def offsets(self, scene: Scene, issue: Issue) -> list[int]:
+        """By how much the walk of one instruction is moved. LimitError where an offset has no value."""
+        environment = scene.environment(issue[0])
+        return [Expression(offset).value(environment) for offset in self.fields.moved]
+
+    def start(self, scene: Scene, issue: Issue) -> Observation | None:
+        """`coords.bounds`: a walk starts inside its bounding box; a wide one not behind it."""
+        fields = self.fields
+        try:
+            at, extents = self.position(scene, issue), scene.fixed(self.tensor, None).shapes[-1]
+        except LimitError:
+            return None
+        assert fields.walk is not None
+        for k, low, high in zip(fields.spatial, fields.corners[0], fields.corners[1], strict=True):
+            last = extents[k] + high - 1
+            if at[k] > last or (at[k] < low and not fields.walk["wide"]):
+                where = f"{who(scene, issue[0])}{f' repeat {list(issue[2])}' if issue[2] else ''}: coords {at}"
+                return _at(
+                    where, f"coordinate {k} at most {last}" if fields.walk["wide"] else f"coordinate {k} from {low} to {last}", f"{at[k]}"
+                )
+        return None
+
     def index_range(self, scene: Scene, thread: Thread) -> Observation | None:
         """An expression of the coordinates that leaves the index type."""
         fields, limits = self.fields, Limits(*self.case.facts.index_range)
-        for text in (*fields.coords, *fields.rows, *(entry for step in fields.steps for entry in step)):
+        for text in (*fields.coords, *fields.rows, *fields.moved, *(entry for step in fields.steps for entry in step)):
             try:
                 if isinstance(text, str):
                     Expression(text).check(scene.environment(thread), limits)
@@ -256,7 +307,7 @@ class Boxes:
 
     # --- the tensor --------------------------------------------------------------------------------------------------
 
-    def tensor_clause(self, short: str, scene: Scene, residue: int = 0) -> Observation | None:
+    def tensor_clause(self, short: str, scene: Scene, residue: int = 0, spend: Spend = free) -> Observation | None:
         """A clause about the tensor at one value of the symbols."""
         try:
             fixed = scene.fixed(self.tensor, None)
@@ -264,10 +315,10 @@ class Boxes:
                 copies = [one for one in fixed.layout.replicas if one[0] > 1 and one[1] != 0]
                 return _said(self.tensor.label, ("no replica", f"{copies[0][0]} copies")) if copies else None
             if short == "index.range":
-                return self._offsets(scene, fixed)
+                return self._offsets(scene, fixed, spend)
             outside = slices(self.tensor, fixed, scene.values)
             if short == "bounds":
-                return self._bounds(fixed, outside)
+                return self._bounds(fixed, outside, spend)
             if outside:
                 return None
             multiple = self.fields.align_bytes
@@ -280,7 +331,7 @@ class Boxes:
         except LimitError as trouble:
             return _said(self.tensor.label, (trouble.expected, trouble.actual)) if short == "index.range" else None
 
-    def _offsets(self, scene: Scene, fixed: FixedView) -> Observation | None:
+    def _offsets(self, scene: Scene, fixed: FixedView, spend: Spend) -> Observation | None:
         low, high = self.case.facts.index_range
         for expression in (*self.tensor.view.starts(), *(e for e in self.tensor.view.declared() if e.names)):
             expression.check(scene.values, Limits(low, high))
@@ -288,19 +339,19 @@ class Boxes:
             return None
         ends = (0, self.tensor.view.bits - 1)
         for bit in ends:
-            least, most = extremes(fixed, lambda c, bit=bit: fixed.linear(fixed.source(c, bit)[0]))
+            least, most = extremes(fixed, lambda c, bit=bit: fixed.linear(fixed.source(c, bit)[0]), spend)
             if least < low or most > high:
                 return _said(self.tensor.label, (f"element offsets from {low} to {high}", f"{least} to {most}"))
         return None
 
-    def _bounds(self, fixed: FixedView, outside: Sequence[tuple[int, str, str]]) -> Observation | None:
+    def _bounds(self, fixed: FixedView, outside: Sequence[tuple[int, str, str]], spend: Spend) -> Observation | None:
         if outside:
             axis, expected, actual = outside[0]
             return _said(f"{self.tensor.label} axis {axis}", (expected, actual))
-        least, _ = extremes(fixed, fixed.address)
+        least, _ = extremes(fixed, fixed.address, spend)
         return _said(self.tensor.label, ("byte 0 or later", place(least))) if least < 0 else None
 
-    def geometry(self, scene: Scene) -> dict[str, str]:
+    def geometry(self, scene: Scene, spend: Spend = free) -> dict[str, str]:
         """What extents and strides of the tensor break, at one value of the symbols."""
         try:
             fixed = scene.fixed(self.tensor, None)
@@ -315,7 +366,7 @@ class Boxes:
         first = fixed.address(zero)
         strides = [fixed.address(_moved(zero, k, 1)) - first if extent > 1 else 0 for k, extent in enumerate(extents)]
         found = self.fields.geometry_problems(extents, strides)
-        if not rectangular(fixed, first, strides):
+        if not rectangular(fixed, first, strides, spend):
             found["a box of extents and strides"] = "an element elsewhere"
         return found
 
@@ -353,28 +404,35 @@ def unmixed(fixed: FixedView) -> bool:
     return all(factor == 1 for factor in factors)
 
 
-def extremes(fixed: FixedView, of: Callable[[Coordinate], int]) -> tuple[int, int]:
+def extremes(fixed: FixedView, of: Callable[[Coordinate], int], spend: Spend) -> tuple[int, int]:
     """The least and the greatest value over all elements of a view. TooLargeError where there are too many to look at."""
     extents = fixed.shapes[-1]
-    if _count(extents) <= ELEMENTS:
+    if not _count(extents):
+        return (0, 0)
+    if not _additive(fixed, spend):
         values = [of(c) for c in product(*(range(extent) for extent in extents))]
-        return (min(values), max(values)) if values else (0, 0)
-    if not unmixed(fixed) or max(extents) > ELEMENTS:
-        raise TooLargeError("a tensor of too many elements")
+        return min(values), max(values)
     zero = (0,) * len(extents)
     first = of(zero)
     lines = [[of(_moved(zero, k, j)) - first for j in range(extent)] for k, extent in enumerate(extents)]
     return first + sum(map(min, lines)), first + sum(map(max, lines))
 
 
-def rectangular(fixed: FixedView, first: int, strides: Sequence[int]) -> bool:
+def _additive(fixed: FixedView, spend: Spend) -> bool:
+    """Whether to follow a view along its axes alone; else element by element. Counts what is looked at; TooLargeError where that is too much."""
+    extents = fixed.shapes[-1]
+    along = unmixed(fixed)
+    if (max(extents, default=1) if along else _count(extents)) > ELEMENTS:
+        raise TooLargeError("a tensor of too many elements")
+    spend(sum(extents) if along else _count(extents))
+    return along
+
+
+def rectangular(fixed: FixedView, first: int, strides: Sequence[int], spend: Spend) -> bool:
     """Whether every element lies at the first plus its coordinates times the strides. TooLargeError where there are too many to look at."""
     extents = fixed.shapes[-1]
-    if _count(extents) <= ELEMENTS:
-        every: Iterator[Coordinate] = product(*(range(extent) for extent in extents))
-    elif unmixed(fixed) and max(extents) <= ELEMENTS:
-        zero = (0,) * len(extents)
+    zero = (0,) * len(extents)
+    every: Iterator[Coordinate] = product(*(range(extent) for extent in extents))
+    if _additive(fixed, spend):
         every = (_moved(zero, k, j) for k, extent in enumerate(extents) for j in range(extent))
-    else:
-        raise TooLargeError("a tensor of too many elements")
     return all(fixed.address(c) == first + sum(s * x for s, x in zip(strides, c, strict=True)) for c in every)

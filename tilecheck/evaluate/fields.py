@@ -19,7 +19,12 @@ class Fields:
         self.arch = arch
         self.limits: Mapping[str, Any] = spec["limits"]
         self.rank = int(spec["rank"])
-        self.box: list[int] = list(parameters["box"])
+        self.walk: Mapping[str, Any] | None = spec["walk"]
+        self.corners: list[list[int]] = [list(parameters.get(f"pixel_box_{which}_corner") or ()) for which in ("lower", "upper")]
+        self.channels = int(parameters.get("channels_per_pixel") or 0)
+        self.pixels = int((self.walk["pixels"] if self.walk else 0) or parameters.get("pixels_per_column") or 0)
+        self.moved: list[Any] = list(parameters.get("im2col_offsets") or ())
+        self.box: list[int] = [self.channels] if self.walk else list(parameters["box"])
         strides = parameters.get("element_strides")
         self.strides: list[int] = [1] * self.rank if strides is None else list(strides)
         self.coords: list[Any] = list(parameters["coords"])
@@ -42,7 +47,53 @@ class Fields:
         special = self.packing or self.slices
         return int(special["align_bytes"]) if special else int(self.limits["multiple_bytes"])
 
+    @property
+    def plain(self) -> bool:
+        """Whether no halo pixels are loaded, whose places are not known."""
+        return not (self.walk and self.walk["wide"]) or self.moved[:1] in ([], [0])
+
+    @property
+    def spatial(self) -> list[int]:
+        """The axes of the bounding box of a walk, outer to inner: the last ones, before the channels where these are the last."""
+        assert self.walk is not None
+        end = self.rank if self.interleave else self.rank - 1
+        return list(range(end))[end - int(self.walk["spatial"]) :]
+
+    @property
+    def moves(self) -> list[tuple[str, int]]:
+        """The operands that move a walk, each with the first number that it may not be."""
+        if self.walk is None:
+            return []
+        if self.walk["wide"]:
+            return [("wHalo", int(self.walk["halo_below"])), ("wOffset", int(self.walk["offset_below"]))]
+        bits = int(self.walk["offset_bits"])
+        return [(f"im2col_offsets[{k}]", 2**bits) for k in range(int(self.walk["spatial"]))] if bits else []
+
+    def walked_image(self) -> Coordinate | None:
+        """The image of a walk: pixels by channels."""
+        if len(self.strides) != self.rank or min(self.channels, self.pixels, *self.strides) < 1 or not self.plain:
+            return None
+        if self.interleave == 0:
+            return (self.pixels, self.channels)
+        slice_bits = 8 * int(self.slices["slice_bytes"]) if self.slices else 0
+        return (self.pixels, slice_bits // self.bits) if slice_bits and slice_bits % self.bits == 0 else None
+
+    def visited(self, at: Sequence[int], extents: Sequence[int]) -> Iterator[Coordinate]:
+        """The coordinates of each pixel that a walk visits, at its first channel; not of a wide walk."""
+        here, lower, upper = list(at), self.corners[0], self.corners[1]
+        for _ in range(self.pixels):
+            yield tuple(here)
+            for k, low, high in reversed(list(zip(self.spatial, lower, upper, strict=True))):
+                here[k] += self.strides[k]
+                if here[k] < extents[k] + high:
+                    break
+                here[k] = low
+            else:
+                here[0] += self.strides[0]
+
     def _image(self) -> Coordinate | None:
+        if self.walk is not None:
+            return self.walked_image()
         if len(self.box) != self.rank or len(self.strides) != self.rank or min(self.box) < 1 or min(self.strides) < 1:
             return None
         samples = [len(range(0, extent, stride)) for extent, stride in zip(self.box, self.strides, strict=True)]
@@ -90,22 +141,41 @@ class Fields:
         types = self.spec["types"]
         return None if types is None or self.dtype in types else (f"one of {', '.join(types)}", self.dtype)
 
+    def walk_problem(self) -> Problem | None:
+        """A bounding box of another rank, corners, channels or pixels outside their limits."""
+        assert self.walk is not None
+        half = 2 ** (int(self.walk["corner_bits"]) - 1)
+        ends = [(0, half - 1), (-half, 0)] if self.spec["store"] else [(-half, half - 1)] * 2
+        for which, corner, (least, most) in zip(("lower", "upper"), self.corners, ends, strict=True):
+            if len(corner) != self.walk["spatial"]:
+                return f"{self.walk['spatial']} entries of the {which} corner", f"{len(corner)}"
+            if not all(least <= one <= most for one in corner):
+                return f"entries of the {which} corner from {least} to {most}", f"{corner}"
+        if not 1 <= self.channels <= self.walk["most_channels"]:
+            return f"1 to {self.walk['most_channels']} channels of a pixel", f"{self.channels}"
+        if not self.walk["pixels"] and not 1 <= self.pixels <= self.walk["most_pixels"]:
+            return f"1 to {self.walk['most_pixels']} pixels of a column", f"{self.pixels}"
+        return self._row_problem()
+
     def box_problem(self) -> Problem | None:
         """A box of another rank or outside its limits."""
+        if self.walk is not None:
+            return self.walk_problem()
         if len(self.box) != self.rank:
             return f"{self.rank} extents", f"{len(self.box)}"
         if not all(1 <= extent <= self.limits["box"] for extent in self.box):
             return f"extents from 1 to {self.limits['box']}", f"{self.box}"
         if self.spec["rows"] and self.box[0] != 1:
             return "a box of one row", f"{self.box[0]} rows"
-        if self.interleave:
-            return None
+        return self._row_problem()
+
+    def _row_problem(self) -> Problem | None:
         row = self.box[-1] * self.bits
         if self.packing:
             return None if self.box[-1] == self.packing["row"] else (f"a row of {self.packing['row']}", f"{self.box[-1]}")
         if row % (8 * self.limits["multiple_bytes"]):
             return f"rows of a multiple of {self.limits['multiple_bytes']} bytes", f"{row / 8:g} bytes"
-        span = self.pattern["span_bytes"] if self.pattern else 0
+        span = self.pattern["span_bytes"] if self.pattern and not self.interleave else 0
         return (f"rows of at most {span} bytes", f"{row // 8} bytes") if span and row > 8 * span else None
 
     def field_problem(self) -> Problem | None:
@@ -119,6 +189,8 @@ class Fields:
             yield f"a swizzle that {self.arch} has", f"{self.swizzle}"
         if self.packing and self.swizzle not in self.packing["patterns"]:
             yield f"swizzle in {list(self.packing['patterns'])}", f"{self.swizzle}"
+        if self.walk and self.walk["patterns"] and self.swizzle not in self.walk["patterns"]:
+            yield f"swizzle in {list(self.walk['patterns'])}", f"{self.swizzle}"
         if self.packing and (self.spec["store"] or self.interleave):
             yield "a load without interleave", "another copy"
         if self.interleave:
@@ -126,7 +198,7 @@ class Fields:
                 yield "an interleaving there is", f"{self.interleave}"
             elif self.swizzle not in self.slices["patterns"]:
                 yield f"swizzle in {list(self.slices['patterns'])}", f"{self.swizzle}"
-            if self.rank not in self.limits["interleaved_ranks"] or self.spec["rows"]:
+            if self.rank not in self.limits["interleaved_ranks"] or self.spec["rows"] or (self.walk and self.walk["wide"]):
                 yield "no interleave", f"{self.interleave}"
         if self.fill not in {0, 1} or (self.fill == 1 and not (self.format and self.format["floating"])):
             yield "oob_fill 0, or 1 for floating point", f"{self.fill} for {self.dtype}"
@@ -156,6 +228,9 @@ class Fields:
                 found[f"extent {k} from 1 to {self.limits['extent']}"] = f"{extent}"
             if self.packing and k == self.rank - 1 and extent % self.packing["row"]:
                 found[f"extent {k} a multiple of {self.packing['row']}"] = f"{extent}"
+        for k, low, high in zip(self.spatial, self.corners[0], self.corners[1], strict=False) if self.walk else ():
+            if extents[k] + high - low < 1:
+                found[f"a pixel of the bounding box along axis {k}"] = f"{extents[k] + high - low}"
         for k, (extent, stride) in enumerate(zip(extents, strides, strict=True)):
             if extent == 1:
                 continue
@@ -183,15 +258,17 @@ def specialised(contract: Mapping[str, Any], call: Mapping[str, Any]) -> tuple[M
     parameters: Mapping[str, Any] = call.get("parameters") or {}
     if spec is None or len(forms) != len(contract["operands"]) or not all("layout" in form for form in forms):
         return contract, None
-    needed = {"box": list, "coords": list, "element_strides": list, "coord_steps": list, "gather4": list}
-    if not all(isinstance(parameters.get(name) or [], kind) for name, kind in needed.items()) or not parameters.get("box"):
+    extents = ("box", "element_strides", "pixel_box_lower_corner", "pixel_box_upper_corner")
+    needed = (*extents, "coords", "coord_steps", "gather4", "im2col_offsets")
+    if not all(isinstance(parameters.get(name) or [], list) for name in needed) or not (spec["walk"] or parameters.get("box")):
         return contract, None
-    if not all(isinstance(one, int) for name in ("box", "element_strides") for one in parameters.get(name) or ()):
+    if not all(isinstance(one, int) for name in extents for one in parameters.get(name) or ()):
         return contract, None
     place = next(k for k, operand in enumerate(contract["operands"]) if operand["name"] == spec["tensor"])
     if not parameters.get("coords") or not all(isinstance(step, list) for step in parameters.get("coord_steps") or ()):
         return contract, None
-    if not all(isinstance(parameters.get(name) or 0, int) for name in ("swizzle", "interleave", "oob_fill", "l2_promotion")):
+    codes = ("swizzle", "interleave", "oob_fill", "l2_promotion", "channels_per_pixel", "pixels_per_column")
+    if not all(isinstance(parameters.get(name) or 0, int) for name in codes):
         return contract, None
     fields = Fields(spec, parameters, View(forms[place]).dtype, str(call.get("arch") or ""))
     atom = tuple((f"box.{k}", extent) for k, extent in enumerate(fields.image or ()))

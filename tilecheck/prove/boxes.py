@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilecheck.boxes import Box, box_of, items
-from tilecheck.prove import images, operands, parameters, tensors
+from tilecheck.boxes import Box, Walked, box_of
+from tilecheck.prove import box_hazards, images, operands, parameters, tensors
 from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.decisions import Decisions
 from tilecheck.prove.obligation import Outcome
@@ -31,31 +31,28 @@ def decide(checker: Decisions, problem: Problem) -> None:
     )
     together = checker.clauses(problem, operands.participation(problem, checker.tiers))
     checker.predicated(problem)
-    boxed = box_findings(box) if box.copy.modelled else []
-    checker.static("box", "the box has one extent for each dimension of the tensor map, in its limits", boxed)
-    fields = [*field_findings(problem.call.arch, box), *uniform_findings(problem, tensor)] if box.copy.modelled else []
+    boxed = box_findings(box)
+    checker.static("box", box_statement(box), boxed)
+    fields = [*field_findings(problem.call.arch, box), *uniform_findings(problem, tensor)]
     checker.static("descriptor", "every field of the tensor map is in its limits", fields)
     named = checker.clauses(problem, parameters.clauses(problem))
-    if not box.copy.modelled:
-        offsets = problem.call.parameter("im2col_offsets")
-        given = (("coords", len(box.coords), box.copy.rank), ("im2col_offsets", len(items(offsets)), box.copy.offsets))
-        wrong = [Finding(f"{name}: {have} given, expected {want}", str(want), str(have)) for name, have, want in given if have != want]
-        checker.static("coords", "as many coordinates and offsets as the mode takes", wrong)
-        reason = f"the image of the mode {box.copy.mode} is not modelled"
-        checker.clauses(problem, iter((Clause("image", box.copy.moves, NOTHING, outcome=Outcome(holds=None, reason=reason)),)))
+    if box.walked is not None and not box.walked.plain and image is not None:
+        haloed(checker, problem, image, box.walked)
         return
     if together:
         repeats = _repeats(checker, problem, box, image)
         whole = tensor.spec.name in good and tensors.accesses(checker, problem, tensor, box)
         if repeats is not None:
             stepped = coordinates(checker, problem, box, repeats)
+            if whole and box.walked is not None and not (boxed or fields) and stepped:
+                stepped = checker.clauses(problem, images.starts(problem, box, tensor, repeats))
             legal = whole and not (boxed or fields or wrong) and named and stepped
             if image is not None and image.spec.name in good:
                 images.accesses(checker, problem, image, box, repeats)
             if legal and image is not None and image.spec.write:
                 checker.clauses(problem, parameters.transaction(problem, repeats))
             if legal and checker.status() == PROVED:
-                checker.found_hazards = images.hazards(checker, problem, box, repeats)
+                checker.found_hazards = box_hazards.hazards(checker, problem, box, repeats)
     checker.backing(problem, good)
 
 
@@ -64,6 +61,16 @@ def coordinates(checker: Decisions, problem: Problem, box: Box, repeats: tuple[i
     wrong = images.coordinate_findings(problem, box, repeats)
     checker.static("coords", images.STATEMENT, wrong)
     return not wrong and checker.clauses(problem, images.coordinates(problem, box, repeats))
+
+
+def haloed(checker: Decisions, problem: Problem, image: Side, walked: Walked) -> None:
+    """What is known of a load of halo pixels: the operands in their limits, but not the image."""
+    checker.static("coords", images.STATEMENT, images.offset_findings(walked))
+    reason = "where in shared memory the halo pixels lie, and which pixels they are, stands in figures of PTX ISA 5.5.5.3 only; with wHalo 0 there are none"
+    clause = Clause(
+        f"{image.spec.name}.image", "every pixel lies where the walk puts it", NOTHING, outcome=Outcome(holds=None, reason=reason)
+    )
+    checker.clauses(problem, iter((clause,)))
 
 
 def _repeats(checker: Decisions, problem: Problem, box: Box, image: Side | None) -> tuple[int, ...] | None:
@@ -123,10 +130,19 @@ def type_findings(box: Box, tensor: Side) -> list[Finding]:
     return []
 
 
+def box_statement(box: Box) -> str:
+    """What the box clause asks."""
+    if box.walked is None:
+        return "the box has one extent for each dimension of the tensor map, in its limits"
+    return "the bounding box has one corner for each of its axes, and corners, channels and pixels are in their limits"
+
+
 @lru_cache(maxsize=512)
 def box_findings(box: Box) -> list[Finding]:
     """What is wrong with the box."""
     copy, limits = box.copy, box.copy.limits
+    if box.walked is not None:
+        return walk_findings(box, box.walked)
     if len(box.extents) != copy.rank:
         return [
             Finding(
@@ -142,7 +158,30 @@ def box_findings(box: Box) -> list[Finding]:
     ]
     if copy.rows and box.extents[0] != 1:
         found.append(Finding(f"the box has {box.extents[0]} rows: rows chosen one by one have a box of one", "1", str(box.extents[0])))
-    return found + ([] if box.interleave else row_findings(box))
+    return found + row_findings(box)
+
+
+def walk_findings(box: Box, walked: Walked) -> list[Finding]:
+    """What is wrong with corners, channels and pixels."""
+    mode, found = walked.mode, list[Finding]()
+    low, high = -(1 << (mode.corner_bits - 1)), (1 << (mode.corner_bits - 1)) - 1
+    stored = {"lower": (0, high), "upper": (low, 0)} if box.copy.store else {}
+    for which, corner in (("lower", walked.lower), ("upper", walked.upper)):
+        least, most = stored.get(which, (low, high))
+        name, why = f"pixel_box_{which}_corner", ", a store stays inside the tensor" if which in stored else ""
+        if len(corner) != mode.spatial:
+            found.append(Finding(f"{name} has {len(corner)} entries, expected {mode.spatial}", f"{mode.spatial} entries", f"{len(corner)}"))
+        found.extend(
+            Finding(f"{name}[{k}] is {one}, expected {least} to {most}{why}", f"{least} to {most}", str(one))
+            for k, one in enumerate(corner)
+            if not least <= one <= most
+        )
+    counts = [("channels_per_pixel", walked.channels, mode.most_channels)]
+    counts += [] if mode.pixels else [("pixels_per_column", walked.pixels, mode.most_pixels)]
+    found.extend(
+        Finding(f"{name} is {one}, expected 1 to {most}", f"1 to {most}", str(one)) for name, one, most in counts if not 1 <= one <= most
+    )
+    return found + row_findings(box)
 
 
 def row_findings(box: Box) -> list[Finding]:
@@ -160,7 +199,7 @@ def row_findings(box: Box) -> list[Finding]:
                 f"a row of the box is {text}, no multiple of {limits.multiple_bytes}", f"a multiple of {limits.multiple_bytes} bytes", text
             )
         )
-    span = box.pattern.span_bytes if box.pattern is not None else 0
+    span = box.pattern.span_bytes if box.pattern is not None and not box.interleave else 0
     if span and inner * box.bits > 8 * span:
         text = f"{inner * box.bits // 8} bytes"
         found.append(
@@ -187,6 +226,8 @@ def field_findings(arch: str | None, box: Box) -> list[Finding]:
         wrong(f"swizzle of {packed.format}", box.swizzle, " or ".join(map(str, packed.patterns)))
     if packed is not None and (copy.store or box.interleave):
         found.append(Finding(f"{packed.format} is loaded only, and not interleaved", "a load without interleave", "another copy"))
+    if box.walked is not None and box.walked.mode.patterns and box.swizzle not in box.walked.mode.patterns:
+        wrong(f"swizzle of {copy.mode}", box.swizzle, " or ".join(map(str, box.walked.mode.patterns)))
     if box.interleave:
         found.extend(interleave_findings(box))
     if box.fill not in {0, 1}:
@@ -218,8 +259,8 @@ def interleave_findings(box: Box) -> list[Finding]:
     if copy.rank not in copy.limits.interleaved_ranks:
         ranks = f"{copy.limits.interleaved_ranks[0]} to {copy.limits.interleaved_ranks[-1]}"
         found.append(Finding(f"interleave needs {ranks} dimensions, the opcode has {copy.rank}", f"{ranks} dimensions", str(copy.rank)))
-    if copy.rows:
-        found.append(Finding("rows chosen one by one do not interleave", "interleave 0", str(box.interleave)))
+    if copy.rows or (box.walked is not None and box.walked.mode.wide):
+        found.append(Finding(f"the mode {copy.mode} does not interleave", "interleave 0", str(box.interleave)))
     if box.swizzle not in sliced.patterns:
         takes = " or ".join(map(str, sliced.patterns))
         found.append(Finding(f"interleave {sliced.code} takes swizzle {takes}, the call says {box.swizzle}", takes, str(box.swizzle)))

@@ -1,33 +1,28 @@
-"""Clauses about the image of a box in shared memory, and about where the boxes of a call lie: coordinates, origin, swizzle, hazards."""
+"""Clauses about the image of a box in shared memory, and about where the boxes of a call lie: coordinates, origin, swizzle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
-from tilecheck.boxes import Box
-from tilecheck.call import INDEX_DTYPES
+from tilecheck.boxes import Box, Walked
+from tilecheck.call import INDEX_DTYPES, Launch
 from tilecheck.layout.axes import STORAGE
-from tilecheck.layout.strided import Factor, coalesced, injective
+from tilecheck.layout.strided import Factor, coalesced
 from tilecheck.layout.tile import swizzles
-from tilecheck.prove import addresses, owners, parameters, race, structure
+from tilecheck.prove import addresses, owners, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding, element, ranges_of
 from tilecheck.prove.clause import coordinates as places
 from tilecheck.prove.decisions import Decisions
 from tilecheck.prove.obligation import Obligation, Variable
-from tilecheck.prove.problem import Problem, Side, base_residues, copied, copied_variables, repeat_terms, repeat_variables, tied
-from tilecheck.prove.verdict import Hazard
-from tilecheck.scopes import THREAD, ground, hardware_terms, written
-from tilecheck.spec.contract import Memory
+from tilecheck.prove.problem import Problem, Side, base_residues, repeat_terms, repeat_variables
+from tilecheck.scopes import ground, hardware_terms, written
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
+from tilecheck.symbolic.domain import ranged, truth
+from tilecheck.symbolic.terms import Expr, Term, var
 
 STATEMENT = "every box starts where the instruction can start it: 32-bit coordinates, rows at multiples of 16 bytes, stores at 0 or later"
 COORDINATE = (-(1 << 31), (1 << 31) - 1)
 """Coordinates are signed 32-bit operands."""
-LEVELS = frozenset({"cta", "warp", "thread"})
-MOST_ELEMENTS = 1 << 17
-"""Elements of a tensor whose places are compared one by one."""
 
 
 # --- coordinates ------------------------------------------------------------------------------------------------------
@@ -45,6 +40,8 @@ def coordinate_findings(problem: Problem, box: Box, repeats: tuple[int, ...]) ->
     counted("coord_steps, one vector for each group and repeat axis", len(box.steps), axes)
     for k, step in enumerate(box.steps):
         counted(f"entries of coord_steps[{k}]", len(step), rank)
+    if box.walked is not None:
+        counted("im2col_offsets", len(box.walked.offsets), len(offset_limits(box.walked)))
     if box.copy.rows:
         counted("row coordinates", len(box.rows), box.copy.rows)
         found.extend(
@@ -55,9 +52,30 @@ def coordinate_findings(problem: Problem, box: Box, repeats: tuple[int, ...]) ->
     return found
 
 
+def offset_limits(walked: Walked) -> tuple[tuple[str, int], ...]:
+    """The operands that move a walk: what each is, and what it stays below."""
+    mode = walked.mode
+    if mode.wide:
+        return (("wHalo", mode.halo_below), ("wOffset", mode.offset_below))
+    return tuple((f"im2col_offsets[{k}]", 1 << mode.offset_bits) for k in range(mode.spatial if mode.offset_bits else 0))
+
+
+def offset_findings(walked: Walked) -> list[Finding]:
+    """A wrong number of offsets, and those that are written as numbers outside their limits."""
+    limits, have = offset_limits(walked), walked.offsets
+    if len(have) != len(limits):
+        return [Finding(f"im2col_offsets: {len(have)} given, expected {len(limits)}", str(len(limits)), str(len(have)))]
+    return [
+        Finding(f"{name} is {one}, expected 0 to {below - 1}", f"0 to {below - 1}", str(one))
+        for (name, below), one in zip(limits, have, strict=True)
+        if isinstance(one, int) and not 0 <= one < below
+    ]
+
+
 def written_terms(box: Box) -> tuple[Term, ...]:
-    """Every term of coordinates, rows and steps, each once."""
-    return tuple(dict.fromkeys((*box.coords, *box.rows, *(term for step in box.steps for term in step))))
+    """Every term of coordinates, rows, offsets and steps, each once."""
+    offsets = () if box.walked is None else box.walked.offsets
+    return tuple(dict.fromkeys((*box.coords, *box.rows, *offsets, *(term for step in box.steps for term in step))))
 
 
 def positions(problem: Problem, box: Box, repeats: tuple[int, ...]) -> tuple[Term, ...]:
@@ -66,7 +84,7 @@ def positions(problem: Problem, box: Box, repeats: tuple[int, ...]) -> tuple[Ter
     axes = (*problem.group_coordinates(), *repeat_terms(len(repeats)))
 
     def at(k: int) -> Term:
-        moved = (terms.mul(ground(step[k], launch), axis) for step, axis in zip(box.steps, axes, strict=True))
+        moved = (terms.mul(ground(step[k], launch), axis) for step, axis in zip(box.steps, axes, strict=True) if step[k] != 0)
         return terms.add(ground(box.coords[k], launch), *moved)
 
     if box.copy.rows:
@@ -87,19 +105,27 @@ def issue_variables(problem: Problem, repeats: tuple[int, ...]) -> tuple[Variabl
 def coordinates(problem: Problem, box: Box, repeats: tuple[int, ...]) -> Iterator[Clause]:
     """index.range of what is written, and what coordinates ask."""
     low, high = INDEX_DTYPES[problem.call.index_dtype]
-    launch, variables = problem.call.launch, issue_variables(problem, repeats)
+    launch = problem.call.launch
     for term in written_terms(box):
         if isinstance(term, Expr):
             statement = f"no index of coords leaves {problem.call.index_dtype} ({low} to {high})"
-            goal = addresses.in_range(term, low, high, ranges_of(problem), hardware_terms(launch))
-            threads = (*problem.symbols, *problem.thread_variables())
-            proof = structure.index(problem, term, low, high)
-            yield Clause("coords.index.range", statement, Obligation(threads, problem.accessing, goal), point="warp", proof=proof)
-    premise = issuing(problem, box)
+
+            def in_range(term: Term = term) -> Obligation:
+                goal = addresses.in_range(term, low, high, ranges_of(problem), hardware_terms(launch))
+                return Obligation((*problem.symbols, *problem.thread_variables()), problem.accessing, goal)
+
+            yield Clause("coords.index.range", statement, in_range, point="warp", proof=structure.index(problem, term, low, high))
     yield Clause("coords", STATEMENT, NOTHING)
-    for goal in demands(box, positions(problem, box, repeats)):
+    context = problem.context
+    env = {**context.environment, **{v.name: ranged(v.low or 0, v.high or 0) for v in repeat_variables(repeats)}}
+    known = dict(context.known)
+    for goal in (*demands(box, positions(problem, box, repeats)), *moves(box, launch)):
         if goal is not True:
-            yield Clause("coords", STATEMENT, Obligation(variables, premise, goal), point="issue")
+
+            def demanded(goal: Term = goal) -> Obligation:
+                return Obligation(issue_variables(problem, repeats), issuing(problem, box), goal)
+
+            yield Clause("coords", STATEMENT, demanded, point="issue", proof="domain" if truth(goal, env, known) is True else None)
 
 
 def demands(box: Box, at: tuple[Term, ...]) -> Iterator[Term]:
@@ -112,6 +138,31 @@ def demands(box: Box, at: tuple[Term, ...]) -> Iterator[Term]:
         yield terms.eq(terms.mod(at[-1], packed.row), 0)
     elif sliced is None:
         yield terms.eq(terms.mod(terms.mul(box.bits, at[-1]), unit), 0)
+
+
+def moves(box: Box, launch: Launch) -> Iterator[Term]:
+    """What each offset of a walk must be."""
+    for (_, below), one in zip(offset_limits(box.walked), box.walked.offsets, strict=True) if box.walked is not None else ():
+        offset = ground(one, launch)
+        yield terms.conj(terms.le(0, offset), terms.lt(offset, below))
+
+
+def starts(problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """coords.bounds: a walk starts inside its bounding box; a wide one not behind it."""
+    assert box.walked is not None
+    statement = "every walk starts inside its bounding box" if not box.walked.mode.wide else "no walk starts behind its bounding box"
+    yield Clause("coords.bounds", statement, NOTHING)
+    at, extents, premise = positions(problem, box, repeats), tensor_extents(tensor), terms.conj(issuing(problem, box), tensor.defined)
+    for k, lower, upper in zip(box.spatial, box.walked.lower, box.walked.upper, strict=True):
+        last = terms.add(extents[k], upper - 1)
+        goal = terms.conj(True if box.walked.mode.wide else terms.le(lower, at[k]), terms.le(at[k], last))
+        if goal is not True:
+            yield Clause("coords.bounds", statement, Obligation(issue_variables(problem, repeats), premise, goal), point="issue")
+
+
+def tensor_extents(tensor: Side) -> tuple[Term, ...]:
+    """The extents of the tensor as terms."""
+    return tuple(terms.normal(extent) for extent in tensor.shape)
 
 
 # --- the image --------------------------------------------------------------------------------------------------------
@@ -254,170 +305,3 @@ def same_swizzle(image: Side, box: Box) -> bool:
         return True
     one, keeps, (shift, mask) = own[0], image.tensor.bits << own[0].per_element, pattern.xors[0]
     return one.swizzle_inner and one.atom_len == shift and len(own) == 1 and ((1 << one.swizzle_len) - 1) * keeps == 8 * mask
-
-
-# --- hazards ----------------------------------------------------------------------------------------------------------
-
-
-def sole(problem: Problem) -> bool:
-    """Whether activity leaves one thread at most: one CTA, one warp, one lane by an equation."""
-    launch = problem.call.launch
-    if launch.ctas != 1:
-        return False
-    held = {str(arg.args[0]) for part in terms.conjuncts(problem.run.activity) for arg in _equated(part)}
-    return (launch.warps == 1 or "warpid" in held) and (launch.threads == 1 or "laneid" in held)
-
-
-def _equated(part: Term) -> Iterator[Expr]:
-    """The thread coordinates that a condition makes equal to a constant or to the elected lane."""
-    if isinstance(part, Expr) and part.op == "==":
-        for one, other in (part.args, part.args[::-1]):
-            fixed = isinstance(other, int) or (isinstance(other, Expr) and other.op == "var" and other.args[0] == ELECTED)
-            if isinstance(one, Expr) and one.op == "var" and one.args[0] in THREAD and fixed:
-                yield one
-
-
-def hazards(checker: Decisions, problem: Problem, box: Box, repeats: tuple[int, ...]) -> tuple[Hazard, ...]:
-    """memory.race, store.tail, coords.unused; issue.many is that of the instruction."""
-    found: list[Hazard | None] = []
-    sides = {side.spec.name: side for side in problem.sides}
-    image, tensor = sides.get(box.copy.image or ""), sides[box.copy.tensor]
-    if image is not None and image.spec.write:
-        found.append(loaded_twice(checker, problem, box, image, repeats))
-    if box.copy.store:
-        found += [written_twice(checker, problem, box, tensor, repeats), tail(checker, problem, box, tensor, repeats)]
-    if box.copy.rows and box.coords[0] != 0:
-        found.append(Hazard("coords.unused", f"coords[0] is {box.coords[0]}: rows come from the row coordinates, it has no meaning"))
-    found.append(None if sole(problem) and not checker.tiers.audit else race.many(problem, checker.tiers))
-    return tuple(hazard for hazard in found if hazard is not None)
-
-
-def loaded_twice(checker: Decisions, problem: Problem, box: Box, image: Side, repeats: tuple[int, ...]) -> Hazard | None:
-    """Two instructions load to one byte of one CTA.
-
-    Images are runs of whole rows before the swizzle, which moves no two bytes to one place: they meet where their origins are nearer than their size.
-    """
-    assert isinstance(image.spec, Memory)
-    size = box.row_bits if not box.pitches else box.pitches[0] * (box.image or (1,))[0]
-    if sole(problem) and apart(problem, image, size) and not checker.tiers.audit:
-        return None
-    pattern = box.pattern
-    bases = base_residues(problem, image, pattern.period_bytes) if pattern is not None else (0,)
-    first = start(problem, image, box, repeats, bases[0])
-    reached = [parameters.reaches(problem, image.spec, cta) for cta in range(problem.call.launch.ctas)]
-    obligation = pair(
-        problem,
-        repeats,
-        terms.conj(issuing(problem, box), image.defined),
-        lambda there: terms.conj(
-            terms.lt(terms.sub(first, there(first)), size),
-            terms.lt(terms.sub(there(first), first), size),
-            terms.disj(*(terms.conj(here, there(here)) for here in reached)),
-        ),
-    )
-    if checker.tiers.decide(obligation).holds is not False:
-        return None
-    return Hazard("memory.race", f"two instructions load to one byte of {image.name}; which one wins is undefined")
-
-
-def pair(problem: Problem, repeats: tuple[int, ...], premise: Term, meets: Callable[[Callable[[Term], Term]], Term]) -> Obligation:
-    """That no two instructions, of different threads or repeats, meet; `meets` says when, given how a term reads at the other one."""
-    inner = repeat_variables(repeats)
-    rename = {v.name: var(f"{v.name}@1") for v in inner}
-
-    def there(term: Term) -> Term:
-        return terms.substitute(copied(problem, term, "@1", LEVELS), rename)
-
-    names = [v.name for v in problem.thread_variables() if v.name in THREAD]
-    other = terms.disj(*(terms.ne(there(var(name)), var(name)) for name in (*names, *rename)))
-    variables = (
-        *issue_variables(problem, repeats),
-        *copied_variables(problem, "@1", LEVELS),
-        *(replace(v, name=f"{v.name}@1") for v in inner),
-    )
-    both = terms.conj(premise, there(premise), other, tied(problem, ("", "@1"), LEVELS))
-    return Obligation(variables, both, terms.negate(meets(there)))
-
-
-def apart(problem: Problem, image: Side, size: int) -> bool:
-    """Whether images of `size` bits at different repeats of one thread have different places."""
-    form = image.strided
-    if form is None:
-        return False
-    inner = form.axes[len(problem.groups) : len(form.axes) - len(problem.contract.atom)]
-    return injective(((extent, stride) for axis in inner for extent, _, stride in axis), size)
-
-
-def tensor_extents(tensor: Side) -> tuple[Term, ...]:
-    """The extents of the tensor as terms."""
-    return tuple(terms.normal(extent) for extent in tensor.shape)
-
-
-def written_twice(checker: Decisions, problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Hazard | None:
-    """Two instructions store to one element: their boxes meet inside the tensor. Two reductions of one element are no race."""
-    if box.copy.types is not None:
-        return None
-    if overlapping(tensor):
-        return Hazard("memory.race", f"elements of {tensor.name} share bytes: a store writes them more than once")
-    if not repeats and sole(problem):
-        return None
-    own, extents = positions(problem, box, repeats), tensor_extents(tensor)
-    obligation = pair(problem, repeats, issuing(problem, box), lambda there: met(box, own, tuple(there(term) for term in own), extents))
-    if checker.tiers.decide(obligation).holds is not False:
-        return None
-    return Hazard("memory.race", f"two instructions store to one element of {tensor.name}; which one wins is undefined")
-
-
-def overlapping(tensor: Side) -> bool:
-    """Whether elements of the tensor share bytes, as its strides say in numbers; of vast tensors whether they may."""
-    form = tensor.strided
-    if form is None:
-        return False
-    factors = [(extent, stride) for axis in form.axes for extent, _, stride in axis]
-    if injective(factors, form.bits):
-        return False
-    total, places = 1, {0}
-    for extent, stride in factors:
-        total *= extent
-        if total > MOST_ELEMENTS:
-            return True
-        places = {place + k * stride for place in places for k in range(extent)}
-    return len(places) < total
-
-
-def met(box: Box, one: tuple[Term, ...], other: tuple[Term, ...], extents: tuple[Term, ...]) -> Term:
-    """Two boxes have an element of the tensor in common, element strides of the box included."""
-    if box.copy.rows:
-        columns = _overlap(one[-1], other[-1], box.extents[-1], 1, extents[-1])
-        rows = terms.disj(*(terms.conj(terms.eq(a, b), terms.lt(a, extents[0])) for a in one[:-1] for b in other[:-1]))
-        return terms.conj(rows, columns)
-    spans = [1 if box.slices is not None and k == 1 else extent for k, extent in enumerate(box.extents)]
-    return terms.conj(*(_overlap(*four) for four in zip(one, other, spans, box.strides, extents, strict=False)))
-
-
-def _overlap(a: Term, b: Term, extent: int, stride: int, limit: Term) -> Term:
-    """Samples from a and from b, `extent` // `stride` of them, have one in common below `limit`."""
-    count = -(-extent // stride)
-    reach = (count - 1) * stride
-    near = terms.conj(terms.le(terms.sub(a, b), reach), terms.le(terms.sub(b, a), reach))
-    aligned = terms.eq(terms.mod(terms.sub(a, b), stride), 0)
-    return terms.conj(near, aligned, terms.lt(terms.maximum(a, b), limit))
-
-
-def tail(checker: Decisions, problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Hazard | None:
-    """A row stored across the end of an extent that is no multiple of 16 bytes is cut at the next one."""
-    if box.slices is not None:
-        return None
-    limit, unit = tensor_extents(tensor)[-1], 8 * box.copy.limits.multiple_bytes
-    start = positions(problem, box, repeats)[-1]
-    across = terms.conj(
-        terms.lt(start, limit), terms.lt(limit, terms.add(start, box.extents[-1])), terms.ne(terms.mod(terms.mul(box.bits, limit), unit), 0)
-    )
-    if across is False:
-        return None
-    outcome = checker.tiers.decide(Obligation(issue_variables(problem, repeats), issuing(problem, box), terms.negate(across)))
-    if outcome.holds is not False:
-        return None
-    return Hazard(
-        "store.tail", f"a row is stored across the end of {tensor.name}: bytes up to the next multiple of 16 behind the extent are written"
-    )

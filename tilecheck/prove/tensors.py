@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilecheck.boxes import Box
+from tilecheck.boxes import Box, Walked
 from tilecheck.call import INDEX_DTYPES
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.strided import coalesced
@@ -172,10 +172,6 @@ def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> b
             right = False
             continue
         right = _symbolic(checker, problem, demand) and right
-    unit = box.copy.limits.multiple_bytes
-    if box.slices is not None and box.extents[-1] * box.bits % (8 * unit):
-        size = box.extents[-1] * box.bits // 8
-        checker.conditions.append(f"the host call takes an innermost box of {size} bytes with interleave (it wants a multiple of {unit})")
     return right
 
 
@@ -239,12 +235,13 @@ def demands(tensor: Side, box: Box, found: Geometry) -> Iterator[Demand]:
     limits, multiple, packed = box.copy.limits, box.align_bytes, box.packing
     dimensions = box.copy.rank
     for k, extent in enumerate(found.extents[:dimensions]):
-        text = f"axis {k} of {tensor.name}"
-        yield Demand(
-            f"the extent of {text} is from 1 to 2^32", terms.conj(terms.le(1, extent), terms.le(extent, limits.extent)), str(extent)
-        )
+        text, within = f"axis {k} of {tensor.name}", terms.conj(terms.le(1, extent), terms.le(extent, limits.extent))
+        if within is not True:
+            yield Demand(f"the extent of {text} is from 1 to 2^32", within, str(extent))
         if packed is not None and k == dimensions - 1:
             yield Demand(f"the extent of {text} is a multiple of {packed.row}", terms.eq(terms.mod(extent, packed.row), 0), str(extent))
+    if box.walked is not None:
+        yield from inhabited(tensor, box, box.walked, found)
     inner = len(found.strides) - 1
     for k, stride in enumerate(found.strides):
         if found.extents[k] == 1:
@@ -259,6 +256,13 @@ def demands(tensor: Side, box: Box, found: Geometry) -> Iterator[Demand]:
             least = terms.conj(terms.le(0, stride), terms.lt(stride, 8 * limits.stride_below_bytes))
             holds = terms.conj(terms.eq(terms.mod(stride, 8 * multiple), 0), least)
             yield Demand(f"{text} is a multiple of {multiple} bytes from 0 to below 2^40", holds, actual)
+
+
+def inhabited(tensor: Side, box: Box, walked: Walked, found: Geometry) -> Iterator[Demand]:
+    """The bounding box of a walk has a pixel, along each of its axes."""
+    for k, lower, upper in zip(box.spatial, walked.lower, walked.upper, strict=False):
+        size = terms.add(found.extents[k], upper - lower)
+        yield Demand(f"the bounding box has a pixel along axis {k} of {tensor.name}", terms.le(1, size), f"{size} pixels")
 
 
 def _bytes(stride: Term) -> str:

@@ -3,6 +3,11 @@
 Box, coordinates and strides are written outer to inner. Element c of the image lies, before the swizzle, at origin + the sum of its coordinates
 times the pitches; the swizzle then acts on the absolute address. A row is the innermost axis; rows follow each other row by row over all outer axes,
 pitched at the bytes of a row, or, without interleave, at the span of the swizzle where that is longer.
+
+Where an instruction *walks* over pixels (im2col), the image has two axes, the pixels in the order in which they are visited and their channels. The tensor
+is a batch of images: axes (batch, spatial..., channels), with interleave (batch, slices, spatial..., slice). The walk starts at the coordinates and goes
+along the last spatial axis by its element stride; past the upper corner of the bounding box it goes on at the lower corner and one step along the axis
+before, at last one step along the batch. What it reads of a pixel lies at its place plus the offsets.
 """
 
 from __future__ import annotations
@@ -86,12 +91,37 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Walk:
+    """How a mode visits pixels.
+
+    spatial: how many axes the bounding box has, the last spatial ones. corner_bits: of a corner, a signed number; both are offsets, the lower one from
+    the first and the upper one from the last pixel of an axis. offset_bits: of the offset along an axis, 0 where the mode has none.
+    wide: it walks along the last spatial axis and the batch only; its two operands are how many halo pixels are loaded, less than `halo_below`, and the offset
+    along that axis, less than `offset_below`. halo_every: after how many pixels the halo is loaded, 0: after all. pixels: how many are visited, 0: as a field says.
+    patterns: the codes of the swizzles it takes, () for all. The limits are those of the fields.
+    """
+
+    spatial: int
+    corner_bits: int
+    offset_bits: int = 0
+    wide: bool = False
+    halo_below: int = 0
+    halo_every: int = 0
+    offset_below: int = 0
+    pixels: int = 0
+    patterns: tuple[int, ...] = ()
+    most_channels: int = 256
+    most_pixels: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
 class BoxCopy:
     """What an instruction does with a tensor map.
 
     rank: of the map. mode: "tile", or how rows are chosen. image, tensor: the operands in shared and in global memory (image None: nothing is
     moved there). store: whether global memory is written. rows: how many row coordinates are given one by one (0: the box has its own rows).
-    types: the formats a reduction takes, None for any. offsets: how many further operands the mode has (im2col). modelled: whether the image of the mode is known here; no call is proved where it is not.
+    types: the formats a reduction takes, None for any. walk: how pixels are visited, None where there is a box. offsets: how many operands say by how much
+    a walk is moved.
     """
 
     rank: int
@@ -105,8 +135,8 @@ class BoxCopy:
     formats: tuple[Format, ...]
     packing: Packing
     types: tuple[str, ...] | None = None
+    walk: Walk | None = None
     offsets: int = 0
-    modelled: bool = True
     limits: Limits = Limits()
 
     def asks(self, operand: str) -> str:
@@ -116,20 +146,29 @@ class BoxCopy:
             return (
                 f"the tensor of the map: one stride for each axis; address and outer strides at multiples of {limits.multiple_bytes} bytes"
             )
+        what = "box" if self.walk is None else "walk, pixel by pixel"
         return (
-            f"the image of the box: rows that follow each other, or are the span of the swizzle apart where that is longer, then swizzled by absolute "
+            f"the image of the {what}: rows that follow each other, or are the span of the swizzle apart where that is longer, then swizzled by absolute "
             f"address; it starts at a multiple of {limits.image_align_bytes} bytes"
         )
 
     @property
     def moves(self) -> str:
         """What is moved where, in words."""
-        if not self.modelled:
-            return f"the image of the mode {self.mode} is not modelled: no call of it is proved"
+        if self.walk is not None:
+            return self._walked
         there = f"{self.tensor}[{'rows' if self.rows else 'coords'} + c * element_strides]"
         if self.image is None:
             return f"nothing; {there} is read into L2"
         return f"{there} <- {self.image}[c]" if self.store else f"{self.image}[c] <- {there}, or the fill outside of {self.tensor}"
+
+    @property
+    def _walked(self) -> str:
+        moved = " + im2col_offsets" if self.offsets else ""
+        there = f"{self.tensor}[pixel p of the walk from coords{moved}, channel coords + c]"
+        if self.image is None:
+            return f"nothing; {there} is read into L2"
+        return f"{there} <- {self.image}[p, c]" if self.store else f"{self.image}[p, c] <- {there}, or the fill outside of {self.tensor}"
 
     def pattern(self, code: int) -> Pattern | None:
         """The swizzle with a number."""
