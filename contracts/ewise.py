@@ -58,7 +58,7 @@ def _approximations() -> Iterator[Instruction]:
     yield _same("rsqrt", "float32", "rsqrt.approx.f32", 1, relative="2^-22")
     yield _same("tanh", "float32", "tanh.approx.f32", 1, relative="2^-11")
     yield _same("tanh", "float16", "tanh.approx.f16", 1, absolute="2^-10.987")
-    yield _same("tanh", "bfloat16", "tanh.approx.bf16", 1, "sm_90", relative="2^-8")
+    yield _same("tanh", "bfloat16", "tanh.approx.bf16", 1, "sm_90", absolute="2^-8")
 
 
 def _integers() -> Iterator[Instruction]:

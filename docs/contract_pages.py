@@ -8,6 +8,7 @@ from itertools import islice, product
 from math import prod
 from typing import Any
 
+from tilecheck.report import scalars
 from tilecheck.report.box import box_images
 from tilecheck.report.explain import computed_text, fragments, issue_text
 from tilecheck.spec import Contract, Entry, Family, Memory, Operand, Register, arch_rank, contract_hash, find_contract, mnemonic_of
@@ -348,6 +349,9 @@ def parameter_rows(entry: Entry) -> list[tuple[str, str, str]]:
                 when = when or (f"only with {code(one.needs)}" if one.needs else "optional")
                 role = " (a PTX operand)" if one.operand else ""
                 found.setdefault(one.name, (code(one.name), parameter_text(one, entry.contract(qualifiers).move) + role, when))
+    for one in () if entry.grammar.slots else spellings(entry)[0].parameters:
+        when = f"only with {code(one.needs)}" if one.needs else "optional"
+        found[one.name] = (code(one.name), parameter_text(one, spellings(entry)[0].move), when)
     return list(found.values())
 
 
@@ -355,7 +359,8 @@ def grammar_text(entry: Entry) -> str:
     """Slots, exclusions and floors."""
     grammar = entry.grammar
     slots = [(code(f".{s.name}"), codes(f".{value}" for value in s.values), "yes" if s.required else "") for s in grammar.slots]
-    parts = [block(grammar.order()), table(("slot", "qualifiers, in this place of the order", "must be written"), slots)]
+    head = ("slot", "qualifiers, in this place of the order", "must be written")
+    parts = [block(grammar.order()), *([table(head, slots)] if slots else [])]
     if grammar.exclusions:
         rules = [(code(f".{rule.at}"), rule.why, condition_text(rule.when)) for rule in grammar.exclusions]
         parts.append("Not in the ISA, hence refuted by `opcode`:\n\n" + table(("at fault", "why", "refused where"), rules))
@@ -399,6 +404,14 @@ def stale(record: Mapping[str, object]) -> bool:
     return not isinstance(contract, Contract) or contract_hash(contract) != record["contract"]
 
 
+def scalar_parts(contract: Contract) -> Iterator[str]:
+    """What a scalar function may be made of."""
+    assert contract.scalar is not None
+    yield "Operations, `T` a type and `N` its bits in their PTX; `$d` is the result, `$a` to `$c` are the arguments, others are registers of their own:\n"
+    lines = ((code(row.written), row.types, code(row.ptx), row.error or "-", row.arch or "-") for row in scalars.rows(contract.scalar))
+    yield table(("operation", "types", "PTX, or what defines it", "largest error", "from"), lines)
+
+
 def mnemonic_page(entry: Entry, records: Sequence[Mapping[str, object]]) -> str:
     """The section of one mnemonic."""
     parameters = parameter_rows(entry)
@@ -407,10 +420,13 @@ def mnemonic_page(entry: Entry, records: Sequence[Mapping[str, object]]) -> str:
         f"## {entry.grammar.mnemonic}\n",
         f"{about} Source: {entry.grammar.source}.\n",
         grammar_text(entry),
-        "Forms, by what they ask of memory (spaces, cache behaviour and ordering change none of it):\n",
-        forms_table(entry),
+        *(
+            scalar_parts(spellings(entry)[0])
+            if spellings(entry)[0].scalar is not None
+            else ("Forms, by what they ask of memory (spaces, cache behaviour and ordering change none of it):\n", forms_table(entry))
+        ),
         *("" if not parameters else part for part in ("Parameters:\n", table(("name", "value", "when"), parameters))),
-        *(shown(contract) for contract in spellings(entry)),
+        *(shown(contract) for contract in spellings(entry) if contract.scalar is None),
         f"### What stands behind {code(entry.grammar.mnemonic)}\n",
         f"*Specified*: {entry.grammar.source}.\n",
         evidence_text(entry.grammar.mnemonic, records),

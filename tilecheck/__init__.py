@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tilecheck.claims import claim, theorem
     from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
+    from tilecheck.compositions import ewise
     from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
     from tilecheck.prove.check import check, check_many
     from tilecheck.prove.facts import Premise
@@ -31,6 +32,7 @@ _WHERE = {
     "tilecheck.certificates.recheck": ("recheck",),
     "tilecheck.claims": ("claim", "theorem"),
     "tilecheck.emit": ("emit", "emit_kernel", "emit_kernel_unchecked", "emit_unchecked"),
+    "tilecheck.compositions": ("ewise",),
     "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
     "tilecheck.layout": ("ComposeLayout", "R", "S", "Tensor", "TileLayout", "View", "axis", "parse_layout"),
     "tilecheck.prove.check": ("check", "check_many"),
@@ -75,6 +77,7 @@ __all__ = [
     "emit_kernel_unchecked",
     "emit_unchecked",
     "eq",
+    "ewise",
     "le",
     "lt",
     "maximum",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from tilecheck.errors import InputError
 from tilecheck.layout.axes import AXES
+from tilecheck.scalar.function import Function
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.from_sympy import from_sympy, is_sympy
 from tilecheck.symbolic.parse import FUNCTIONS, KEYWORDS, NAME, is_truth, parse
@@ -161,7 +162,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One opcode applied to operands in PTX order (destination first). See `apply`."""
+    """One opcode applied to operands in PTX order (destination first). See `apply`; function: what a scalar composition computes, see `ewise`."""
 
     opcode: str
     operands: tuple[View | Scalar, ...]
@@ -174,6 +175,7 @@ class Call:
     index_dtype: str = "int64"
     arch: str | None = None
     id: str = ""
+    function: Function | None = None
 
     def parameter(self, name: str) -> Value:
         """The value of a parameter, None where it is not given."""

@@ -12,6 +12,7 @@ from tilecheck.call import INDEX_DTYPES, SCOPES, VARIES, Call, Launch, Scalar, S
 from tilecheck.errors import InputError
 from tilecheck.layout.notation import parse_layout
 from tilecheck.layout.view import Tensor, View, step_from_json
+from tilecheck.scalar.function import function_from_json
 from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -244,6 +245,9 @@ class _Reader:
             ),
             arch=None if document.get("arch") is None else self.arch(document["arch"]),
             id=self.text(document.get("id", ""), ".id"),
+            function=None
+            if document.get("function") is None
+            else self.guarded(".function", lambda: function_from_json(document["function"])),
         )
         self.same_allocation(call)
         self.guarded("", lambda: require_declared(call))
@@ -393,6 +397,8 @@ def call_to_json(call: Call) -> dict[str, object]:
     document["opcode"] = call.opcode
     if call.arch is not None:
         document["arch"] = call.arch
+    if call.function is not None:
+        document["function"] = call.function.to_json()
     document["scope"] = call.scope
     document["launch"] = {"block": list(call.launch.block), "cluster": None if call.launch.cluster is None else list(call.launch.cluster)}
     if call.guard is not True:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from tilecheck.call import INDEX_DTYPES, MAX_CLUSTER, SCOPES, VARIES
 from tilecheck.document import CALL_SCHEMA, MAX_OPERANDS, MAX_RANK, SPACES, STATUSES
 from tilecheck.layout.dtypes import DTYPE_BITS
+from tilecheck.scalar.function import MAX_PARAMETERS
+from tilecheck.scalar.types import SCALAR_TYPES
 
 Schema = dict[str, object]
 
@@ -60,7 +62,7 @@ def call() -> Schema:
         "assume": _or_null(_list(CONDITION, most=1000)),
         "operands": _list({"anyOf": [{"$ref": "#/$defs/view"}, {"$ref": "#/$defs/scalar"}]}, most=MAX_OPERANDS),
         "parameters": _or_null({"type": "object", "additionalProperties": {"$ref": "#/$defs/parameter"}}),
-        "function": _function(),
+        "function": _or_null(_function()),
     }
     return {
         "$schema": DRAFT,
@@ -123,8 +125,10 @@ def _parameter() -> Schema:
 
 
 def _function() -> Schema:
-    pair: Schema = {"type": "array", "prefixItems": [TEXT, TEXT], "minItems": 2, "maxItems": 2}
-    return _object({"params": _list(pair), "result": TEXT, "body": TEXT}, ("params", "result", "body"))
+    """A typed scalar function, which `ewise` applies."""
+    name: Schema = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+    pair: Schema = {"type": "array", "prefixItems": [name, _choice(SCALAR_TYPES)], "minItems": 2, "maxItems": 2}
+    return _object({"params": _list(pair, most=MAX_PARAMETERS), "result": _choice(SCALAR_TYPES), "body": TEXT}, ("params", "result", "body"))
 
 
 def case() -> Schema:

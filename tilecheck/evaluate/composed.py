@@ -17,12 +17,19 @@ def composed(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[st
     if scalar is None or function is None or contract["operands"]:
         return contract
     own = [(str(scalar["destination"]), str(function["result"]), True), *((str(n), str(t), False) for n, t in function["params"])]
-    return {**contract, "operands": [_operand(name, type_, write=write) for name, type_, write in own]}
+    of = [[name, 0, _letters(type_)] for name, type_, _ in own[1:]]
+    result = {"bit": 0, "bits": WIDTH[own[0][1]], "type": _letters(own[0][1]), "of": of}
+    computed = {"dst": own[0][0], "operator": contract["mnemonic"], "words": [], "results": [result]}
+    return {**contract, "operands": [_operand(name, type_, write=write) for name, type_, write in own], "computed": computed}
+
+
+def _letters(type_: str) -> str:
+    """What PTX calls a type."""
+    return f"{LETTERS[type_.rstrip('0123456789')]}{WIDTH[type_]}"
 
 
 def _operand(name: str, type_: str, *, write: bool) -> Mapping[str, Any]:
     width = WIDTH[type_]
-    number = "" if write else f"{LETTERS[type_.rstrip('0123456789')]}{width}"
     return {
         "kind": "register",
         "name": name,
@@ -31,7 +38,7 @@ def _operand(name: str, type_: str, *, write: bool) -> Mapping[str, Any]:
         "dtypes": [type_],
         "lane": None,
         "register": 0,
-        "number": number,
+        "number": "" if write else _letters(type_),
     }
 
 

@@ -62,10 +62,11 @@ def rounded(type_: str, exact: Fraction, towards: str = "nearest") -> float:
     quantum = max(exponent - DIGITS[type_] + 1, LEAST[type_])
     steps = exact / Fraction(2) ** quantum
     count = {"nearest": round, "down": math.floor, "up": math.ceil}[towards](steps)
+    sign = -1.0 if exact < 0 else 1.0
     if abs(count) * Fraction(2) ** quantum > Fraction(LARGEST[type_]):
         inward = (towards == "down") == (exact > 0) and towards != "nearest"
-        return math.copysign(LARGEST[type_] if inward else math.inf, exact)
-    return math.copysign(math.ldexp(abs(count), quantum), -1.0 if exact < 0 else 1.0)
+        return sign * (LARGEST[type_] if inward else math.inf)
+    return math.copysign(math.ldexp(abs(count), quantum), sign)
 
 
 def nearest(type_: str, value: Number) -> float:

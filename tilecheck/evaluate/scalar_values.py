@@ -52,7 +52,7 @@ def just(type_: str, number: Number) -> Value:
 
 
 APPROXIMATED: dict[str, Callable[[float], float]] = {
-    "exp2": lambda x: math.inf if x > 1100 else 2.0**x if x > -1200 else 0.0,
+    "exp2": lambda x: math.inf if x >= 1024 else 2.0**x if x > -1200 else 0.0,
     "log2": lambda x: math.nan if x < 0 else -math.inf if x == 0 else math.log2(x),
     "rsqrt": lambda x: math.nan if x < 0 else math.copysign(math.inf, x) if x == 0 else 1 / math.sqrt(x),
     "tanh": math.tanh,
@@ -161,6 +161,8 @@ def _between(op: str, type_: str, args: list[Value]) -> Value:
         return unknown
     if op == "abs":
         return _between("max", type_, [args[0], _between("neg", type_, [args[0]])])._replace(**_zero_inside(args[0]))
+    if op in {"mul", "fma"} and _meets(args[0], args[1]):
+        return unknown
     if op not in MONOTONE or (op == "div" and args[1].low <= 0 <= args[1].high):  # type: ignore[operator]
         return unknown
     found: list[Number] = []
@@ -170,6 +172,18 @@ def _between(op: str, type_: str, args: list[Value]) -> Value:
             return unknown
         found.append(value)
     return Value(type_, min(found), max(found))
+
+
+def _meets(a: Value, b: Value) -> bool:
+    """Whether one factor may be infinite where the other may be 0, which gives NaN."""
+
+    def infinite(one: Value) -> bool:
+        return any(end is not None and math.isinf(end) for end in (one.low, one.high))
+
+    def zero(one: Value) -> bool:
+        return one.low is not None and one.high is not None and one.low <= 0 <= one.high
+
+    return (infinite(a) and zero(b)) or (infinite(b) and zero(a))
 
 
 def _zero_inside(arg: Value) -> dict[str, Number]:

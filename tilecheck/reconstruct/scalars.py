@@ -32,6 +32,22 @@ class Result:
     expected: Value
     found: int
 
+    @property
+    def place(self) -> str:
+        """Where, and with what arguments."""
+        label, cta, warp, lane, slot = self.row[:5]
+        return f"{label} cta {cta} warp {warp} lane {lane} slot {slot} of run {self.run}, of {', '.join(str(one.low) for one in self.arguments)}"
+
+    @property
+    def wanted(self) -> str:
+        """What is expected."""
+        return str(self.expected.low) if self.expected.exact else f"{self.expected.low} to {self.expected.high}"
+
+    @property
+    def got(self) -> str:
+        """What came out."""
+        return f"{decoded(self.expected.type, self.found)} ({self.found:#x})"
+
 
 def drawn(type_: str, rng: random.Random) -> int:
     """The bits of a random number of a type: often one at an end of its range, often a small one."""
@@ -57,10 +73,16 @@ def computed_rows(image: Image) -> Iterator[tuple[Sequence[Any], Mapping[str, An
     return ((row, row[7]) for row in image.registers if len(row) > 7)
 
 
-def with_scalars(arena: Arena, image: Image, tensors: Mapping[str, str], threads: int, seed: int = 1) -> DrawnArena:
-    """The arena with a random number of its type in every register that the function reads."""
+def sources_of(made: Mapping[str, Any]) -> list[Any]:
+    """What stands for each parameter: [operand, [cta, warp, lane, slot], bit], or a number."""
+    (entry,) = made["entries"]
+    return [source for _, source in entry["of"]]
+
+
+def with_scalars(arena: Arena, image: Image, tensors: Mapping[str, str], threads: int, types: Sequence[str], seed: int = 1) -> DrawnArena:
+    """The arena with a random number of its type in every register that the function reads. types: of its parameters."""
     registers, rng = Registers(arena, tensors, threads), random.Random(seed)  # noqa: S311 (numbers to compute with)
-    read = ((str(type_), source) for _, made in computed_rows(image) for type_, source in made["of"])
+    read = ((type_, source) for _, made in computed_rows(image) for type_, source in zip(types, sources_of(made), strict=True))
     places = {registers.at("before", *_place(source)): type_ for type_, source in read if isinstance(source, list)}
     given: list[dict[int, int]] = []
     for _ in range(RUNS):
@@ -80,9 +102,10 @@ def results(
         before = arena.fill(run)
         for row, made in computed_rows(image):
             arguments: list[Value] = []
-            for k, (type_, source) in enumerate(made["of"]):
+            for k, source in enumerate(sources_of(made)):
                 if isinstance(source, list):
                     at, size = registers.at("before", *_place(source))
+                    type_ = function.reader.params[k][1]
                     arguments.append(just(type_, decoded(type_, _word(before, at, size))))
                 else:
                     arguments.append(function.argument(k, source))
@@ -108,8 +131,8 @@ def untouched(arena: DrawnArena, image: Image, tensors: Mapping[str, str], threa
 
 
 def _place(source: Any) -> tuple[str, Where]:
-    """A row's [operand, [cta, warp, lane, slot]]."""
-    operand, where = source
+    """Operand and [cta, warp, lane, slot] of a source."""
+    operand, where, _ = source
     return str(operand), where
 
 

@@ -12,6 +12,7 @@ from tilecheck.scalar.nodes import COMPARISONS, SYMBOLS, Node
 from tilecheck.scalar.parse import parse
 from tilecheck.scalar.typed import typed
 from tilecheck.scalar.types import BITS, BOOL, PTX
+from tilecheck.spec.computed import Computed, Result
 from tilecheck.spec.contract import Contract, Register
 from tilecheck.spec.grammar import arch_rank
 from tilecheck.spec.scalar import Composition, Definition, Instruction
@@ -45,7 +46,10 @@ def composed(contract: Contract, function: Function) -> Contract:
         arch = max((contract.arch, *writer.floors), key=arch_rank)
     except MissingError:
         pass
-    return replace(contract, operands=operands, issue=issue, arch=arch, table=contract)
+    sources = tuple((name, 0, PTX[type_]) for name, type_ in function.params)
+    result = Result(0, BITS[function.result], PTX[function.result], sources)
+    computed = Computed(contract.scalar.destination, contract.mnemonic, (), (result,))
+    return replace(contract, operands=operands, issue=issue, arch=arch, computed=computed, table=contract)
 
 
 def missing(composition: Composition, function: Function) -> str | None:

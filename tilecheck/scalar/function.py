@@ -77,12 +77,13 @@ def function_from_json(value: object) -> Function:
             raise InputError(f"the key {key!r} is missing")
     params = document["params"]
     if not isinstance(params, list | tuple):
-        raise InputError(f"found {_found(cast('object', params))}, expected a list of pairs", path=".params")
+        raise InputError(f"found {_found(params)}, expected a list of pairs", path=".params")
     pairs: list[tuple[str, str]] = []
     for k, pair in enumerate(cast("list[object]", params)):
+        shown = _found(pair)
         items = cast("list[object]", pair) if isinstance(pair, list | tuple) else []
         if len(items) != 2:
-            raise InputError(f"found {_found(pair)}, expected a name and a type", path=f".params[{k}]")
+            raise InputError(f"found {shown}, expected a name and a type", path=f".params[{k}]")
         name, type_ = (_text(item, f".params[{k}][{at}]") for at, item in enumerate(items))
         pairs.append((name, type_))
     return Function(tuple(pairs), _text(document["result"], ".result"), _text(document["body"], ".body"))
