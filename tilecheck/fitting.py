@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tilecheck.boxes import Box, box_of
+from tilecheck.boxes import box_of
 from tilecheck.call import Call, Scalar
 from tilecheck.layout.view import View
 from tilecheck.scalar.compose import composed
@@ -86,14 +86,14 @@ def boxed(contract: Contract, call: Call) -> Contract:
     box = box_of(call, contract)
     if box is None or contract.table is not None:
         return contract
-    return _boxed(Same(contract), box)
+    return _boxed(Same(contract), box.image, box.bits)
 
 
 @lru_cache(maxsize=512)
-def _boxed(same: Same, box: Box) -> Contract:
+def _boxed(same: Same, image: tuple[int, ...] | None, bits: int) -> Contract:
     contract = same.contract
-    atom = tuple(AtomAxis(f"box.{k}", extent) for k, extent in enumerate(box.image or ()))
-    operands = tuple(replace(o, bits=box.bits) if isinstance(o, Memory) else o for o in contract.operands)
+    atom = tuple(AtomAxis(f"box.{k}", extent) for k, extent in enumerate(image or ()))
+    operands = tuple(replace(o, bits=bits) if isinstance(o, Memory) else o for o in contract.operands)
     return replace(contract, operands=operands, atom=atom, table=contract)
 
 

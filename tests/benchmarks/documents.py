@@ -20,11 +20,18 @@ INDEX = ("int32", "uint32", "int64")
 
 @dataclass(frozen=True)
 class Kind:
-    """One case: its name, what it is in words, and how a document is drawn."""
+    """One case: its name, what it is in words, and how a document is drawn.
+
+    times: how many times faster than the peer it should be, 0 for no such goal of its own. peer_most: documents that the peer gets at most, 0 for no limit.
+    mixed: whether it is one of the kinds of the stream.
+    """
 
     name: str
     title: str
     draw: Callable[[random.Random], Document]
+    times: int = 0
+    peer_most: int = 0
+    mixed: bool = True
 
 
 def packed_strides(rng: random.Random, extents: Sequence[int], unit: int, pads: Sequence[int]) -> list[int]:
@@ -201,6 +208,53 @@ def names(rng: random.Random, count: int) -> list[str]:
     return [f"{letter}{rng.randrange(100_000)}" for letter in rng.sample("nijkst", count)]
 
 
+# --- tensor copies ----------------------------------------------------------------------------------------------------
+
+BOX = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+
+
+def box(rng: random.Random, rows: int, count: int, stage: int | str, row: int | str, *symbols: Document) -> Document:
+    """One thread loads a box of so many rows of 64 halves from a padded tensor into one of `count` swizzled tiles, some periods apart."""
+    pitch, dtype = 64 * rows + 512 * rng.randint(0, 15), rng.choice(HALVES)
+    height, width = 8 * rng.randint(rows // 2, 8 * rows), 64 * rng.randint(1, 64)
+    image = {
+        "name": "SM",
+        "space": "shared",
+        "dtype": dtype,
+        "shape": [count, rows, 64],
+        "layout": "Swizzle(3,3,3) o " + layout((count, rows, 64), (pitch, 64, 1)),
+        "align": rng.choice((1024, 2048, 4096)),
+        "view": [{"op": "slice", "begin": [stage, 0, 0], "extent": [1, None, None]}],
+    }
+    tensor = {"name": "A", "space": "global", "dtype": dtype, "shape": [height, width], "align": rng.choice((16, 32, 64, 128, 256))}
+    tensor["layout"] = layout((height, width), (width + 8 * rng.randint(0, 15), 1))
+    found = call(BOX, "thread", 32, image, tensor, *symbols)
+    fields = {"box": [rows, 64], "coords": [row, 8 * rng.randrange(width // 8)], "coord_steps": [[0, 0]], "swizzle": 3, "mbar": "shared"}
+    return {**found, "guard": "laneid == 0", "parameters": fields}
+
+
+def box_64(rng: random.Random) -> Document:
+    count = rng.randint(1, 8)
+    return box(rng, 64, count, rng.randrange(count), rng.randrange(512))
+
+
+def box_256(rng: random.Random) -> Document:
+    count = rng.randint(1, 4)
+    return box(rng, 256, count, rng.randrange(count), rng.randrange(2048))
+
+
+def box_loop(rng: random.Random) -> Document:
+    """Four stages, one after the other."""
+    (i,) = names(rng, 1)
+    return box(rng, 128, 4, i, f"128 * {i}", {"name": i, "min": 0, "max": 3})
+
+
+def box_ring(rng: random.Random) -> Document:
+    """Stage `i % 4` of a ring of four tiles, i counting on without end."""
+    (i,) = names(rng, 1)
+    return box(rng, 128, 4, f"{i} % 4", f"{i} % 16 * 128", {"name": i, "min": 0})
+
+
 KINDS = (
     Kind("ld-thread", "ld.global.v4.b32, about 105 loads of a thread (SPEC)", ld_thread),
     Kind("ld-cta", "ld.global.v4.b32, every thread of a CTA (SPEC)", ld_cta),
@@ -209,6 +263,10 @@ KINDS = (
     Kind("x4-loops", "the same, 4x4 loop variables", x4_loops),
     Kind("x4-start", "the same, start (n%8)*8", x4_start),
     Kind("x4-ring", "the same, ring stage i % 4", x4_ring),
+    Kind("box-64", "cp.async.bulk.tensor.2d, 128B-swizzled box (64,64) f16", box_64, times=500, mixed=False),
+    Kind("box-256", "the same, box (256,64)", box_256, times=500, mixed=False),
+    Kind("box-loop", "the same, box (128,64) in a loop over 4 stages", box_loop, times=5000, peer_most=6, mixed=False),
+    Kind("box-ring", "the same, ring stage i % 4", box_ring, peer_most=6, mixed=False),
 )
 
 
@@ -270,6 +328,33 @@ def far_slice(rng: random.Random, document: Document) -> str:
     return "src.bounds"
 
 
+def narrow_base(rng: random.Random, document: Document) -> str:
+    """A swizzled image on a base that is known to be aligned to 128 bytes only."""
+    document["operands"][0]["align"] = 128
+    return "dst.base.period"
+
+
+def half_a_chunk(rng: random.Random, document: Document) -> str:
+    """A column that is no multiple of 16 bytes."""
+    document["parameters"]["coords"][1] += rng.choice((1, 2, 4))
+    return "coords"
+
+
+def compact_rows(rng: random.Random, document: Document) -> str:
+    """An image with the swizzle of another span."""
+    image = document["operands"][0]
+    image["layout"] = image["layout"].replace("Swizzle(3,3,3)", f"Swizzle(3,{rng.randint(1, 2)},3)")
+    return "dst.image"
+
+
+def far_stage(rng: random.Random, document: Document) -> str:
+    """A stage behind the last."""
+    step = document["operands"][0]["view"][-1]
+    step["begin"][0] = document["operands"][0]["shape"][0]
+    return "dst.bounds"
+
+
+OF_BOXES = (low_base, narrow_base, half_a_chunk, compact_rows, far_stage)
 DAMAGES: dict[str, tuple[Callable[[random.Random, Document], str], ...]] = {
     "ld-thread": (low_base,),
     "ld-cta": (low_base, swapped_lanes, one_warp_short),
@@ -278,6 +363,7 @@ DAMAGES: dict[str, tuple[Callable[[random.Random, Document], str], ...]] = {
     "x4-loops": (low_base, swapped_lanes, half_a_warp, far_slice),
     "x4-start": (low_base, swapped_lanes, half_a_warp, far_slice),
     "x4-ring": (low_base, swapped_lanes, half_a_warp, far_slice),
+    **dict.fromkeys(("box-64", "box-256", "box-loop", "box-ring"), OF_BOXES),
 }
 
 
@@ -303,17 +389,18 @@ def usual(rng: random.Random, document: Document, fragments_of: dict[str, list[s
 
 
 def stream(seed: int, count: int, refuted: float) -> list[tuple[Document, str | None]]:
-    """So many different documents of all kinds mixed, this share of them refuted: each with the clause at fault, None where legal.
+    """So many different documents of the kinds that load registers mixed, this share of them refuted: each with the clause at fault, None where legal.
 
     Fragments come again and again, as they do in one library: a register operand has one of a few layouts of its shape. Memory operands and their
     starts are drawn anew each time; whole documents never come twice.
     """
     rng = random.Random(f"stream {seed}")
     fragments_of: dict[str, list[str]] = {}
+    kinds = [kind for kind in KINDS if kind.mixed]
     found: list[tuple[Document, str | None]] = []
     seen: set[str] = set()
     while len(found) < count:
-        kind = rng.choice(KINDS)
+        kind = rng.choice(kinds)
         document, clause = kind.draw(rng), None
         usual(rng, document, fragments_of)
         if rng.random() < refuted:

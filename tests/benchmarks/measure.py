@@ -120,7 +120,8 @@ def case(kind: Kind, sizes: Sizes, peer: str | None) -> Record:
         "cold": [fresh(document) for document in cold],
     }
     if peer is not None:
-        found["peer"] = peer_samples(peer, warm[: sizes.peer_repeats], sizes.processes)
+        most = min(sizes.peer_repeats, kind.peer_most or sizes.peer_repeats)
+        found["peer"] = peer_samples(peer, warm[:most], min(sizes.processes, max(1, most // 3)))
     return found
 
 

@@ -53,6 +53,8 @@ def region(tensor, operand, symbols):
 
 def program(document):
     """The function that makes the call of a document: symbols with both bounds are loops, with one the loop without end, without bounds arguments."""
+    if "box" in document["parameters"]:
+        return box_program(document)
     registers, memory = document["operands"]
     instruction, scope = T.ptx[document["opcode"]], document["scope"]
     launch = T.cuda.LaunchConfig(grid=(1,), block=tuple(document["launch"]["block"]))
@@ -117,6 +119,58 @@ def program(document):
             T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, memory, {named[0]: n}), scope=scope)
 
     return start
+
+
+def box_program(document):
+    """The same of a tensor copy: the image in shared memory, the tensor an argument; a loop over the stages where there is a symbol."""
+    image, tensor = document["operands"]
+    instruction, fields, symbols = T.ptx[document["opcode"]], document["parameters"], document["symbols"]
+    launch = T.cuda.LaunchConfig(grid=(1,), block=tuple(document["launch"]["block"]))
+    shape, dtype, align, layout = tensor["shape"], tensor["dtype"], tensor["align"], layout_of(tensor["layout"])
+    own_shape, own_align, own_layout = image["shape"], image["align"], layout_of(image["layout"])
+
+    def copied(tile, whole, barrier, values):
+        coords = tuple(eval(c, {}, values) if isinstance(c, str) else c for c in fields["coords"])
+        steps = tuple(tuple(step) for step in fields["coord_steps"])
+        return T.cuda.tile.apply(
+            instruction, region(tile, image, values), region(whole, tensor, values), scope="thread", box=tuple(fields["box"]), coords=coords,
+            coord_steps=steps, swizzle=fields["swizzle"], mbar=barrier.ptr_to([0]),
+        )  # fmt: skip
+
+    if not symbols:
+
+        @T.function
+        def static(whole: T.Tensor(shape, dtype, align=align, layout=layout)):
+            with T.device_entry(launch=launch):
+                tile = T.alloc_shared(own_shape, dtype, align=own_align, layout=own_layout)
+                barrier = T.alloc_shared((1,), "uint64")
+                copied(tile, whole, barrier, {})
+
+        return static
+
+    (symbol,) = symbols
+    if "max" in symbol:
+        stages = symbol["max"] + 1
+
+        @T.function
+        def loop(whole: T.Tensor(shape, dtype, align=align, layout=layout)):
+            with T.device_entry(launch=launch):
+                tile = T.alloc_shared(own_shape, dtype, align=own_align, layout=own_layout)
+                barrier = T.alloc_shared((1,), "uint64")
+                for i in T.serial(stages):
+                    copied(tile, whole, barrier, {symbol["name"]: i})
+
+        return loop
+
+    @T.function
+    def ring(whole: T.Tensor(shape, dtype, align=align, layout=layout), n: T.int32):
+        with T.device_entry(launch=launch):
+            tile = T.alloc_shared(own_shape, dtype, align=own_align, layout=own_layout)
+            barrier = T.alloc_shared((1,), "uint64")
+            for i in T.serial(n):
+                copied(tile, whole, barrier, {symbol["name"]: i})
+
+    return ring
 
 
 def sample(module):

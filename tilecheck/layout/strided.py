@@ -59,13 +59,13 @@ class Strided:
         return not self.other and all(name == STORAGE for axis in self.axes for _, name, _ in axis)
 
 
-def strided(trace: Trace, ground: Callable[[Term], Term], env: Env) -> Strided | None:
+def strided(trace: Trace, ground: Callable[[Term], Term], env: Env, memo: dict[Term, Known] | None = None) -> Strided | None:
     """The strided form of a traced view whose begins are as `env` says, or None.
 
-    ground: takes a begin to base variables and symbols.
+    ground: takes a begin to base variables and symbols. memo: what is known of terms under `env`, to which more is added.
     """
     try:
-        return _Builder(trace, ground, env).build()
+        return _Builder(trace, ground, env, {} if memo is None else memo).build()
     except NoStridedForm:
         return None
 
@@ -94,12 +94,11 @@ def injective(factors: Iterable[tuple[int, int]], width: int) -> bool:
 
 
 class _Builder:
-    def __init__(self, trace: Trace, ground: Callable[[Term], Term], env: Env) -> None:
-        self.trace, self.ground, self.env = trace, ground, env
+    def __init__(self, trace: Trace, ground: Callable[[Term], Term], env: Env, memo: dict[Term, Known]) -> None:
+        self.trace, self.ground, self.env, self.memo = trace, ground, env, memo
         self.bits = dtype_bits(trace.tensor.dtype)
         self.constant: dict[str, int] = {}
         self.begins: list[tuple[Known, int]] = []
-        self.memo: dict[Term, Known] = {}
         self.declared = self.bits
         self.fine = 0
 

@@ -64,8 +64,8 @@ class Clause:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked: a clause that stands in the verdict because it holds of every such call."""
-        return self._obligation is NOTHING and self.outcome is None
+        """Whether nothing is asked: a clause that stands in the verdict because it holds of every such call, or whose goal is the constant true."""
+        return self.outcome is None and isinstance(self._obligation, Obligation) and self._obligation.goal is True
 
     def asking(self, obligation: Obligation) -> Clause:
         """The same clause with another obligation, unproved."""

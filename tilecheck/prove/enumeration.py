@@ -236,18 +236,29 @@ def least_index(grid: Grid, failing: Array, lane: Term | None) -> tuple[int, ...
     return (*prefix, *(int(i) for i in tail))
 
 
+def _holds(condition: Term, values: Mapping[str, int]) -> bool:
+    """Whether a condition surely holds at a point: not where it divides by zero or shifts by a negative number."""
+    try:
+        return bool(terms.evaluate(condition, values))
+    except (ArithmeticError, ValueError):
+        return False
+
+
 def least(variables: Sequence[Variable], parts: tuple[Term, ...]) -> Mapping[str, int] | str | None:
     """The least assignment of the variables that satisfies all parts; None where there is none, or why nobody knows.
 
     An unbounded symbol is looked for among its first values in counterexample order: what is found there is the least.
     """
-    import numpy as np
-
     names = {v.name for v in variables}
-    found: dict[str, int] = {}
-    pending = [part for part in parts if terms.variables(part) <= names or not terms.variables(part)]
+    pending = tuple(part for part in parts if terms.variables(part) <= names or not terms.variables(part))
     if any(part is False for part in pending):
         return None
+    first = {v.name: value for v in narrowed(tuple(variables), pending) for value in islice(v.ordered(), 1)}
+    if len(first) == len(variables) and all(_holds(part, first) for part in pending):
+        return first
+    import numpy as np
+
+    found: dict[str, int] = {}
     remaining = list(variables)
     while remaining:
         chosen, _ = relevant(terms.conj(*pending), terms.var(remaining[0].name))

@@ -33,8 +33,8 @@ def operand_findings(call: Call, contract: Contract) -> list[Finding]:
     function = function_findings(call, contract)
     if function:
         return function
-    wanted = ", ".join(f"{o.name} ({'registers' if isinstance(o, Register) else o.space})" for o in contract.operands)
     if len(call.operands) != len(contract.operands):
+        wanted = ", ".join(f"{o.name} ({'registers' if isinstance(o, Register) else o.space})" for o in contract.operands)
         return [
             Finding(
                 f"{len(call.operands)} operands given, {contract.mnemonic} takes {len(contract.operands)}: {wanted}",

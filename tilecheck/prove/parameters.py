@@ -11,7 +11,7 @@ from tilecheck.fitting import chunk_fault, chunk_text, value_of
 from tilecheck.prove import structure
 from tilecheck.prove.addresses import in_range
 from tilecheck.prove.clause import NOTHING, Clause, Finding, ranges_of
-from tilecheck.prove.obligation import Obligation, Outcome
+from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem
 from tilecheck.scopes import CTA, LANES, ground, hardware_terms, written
 from tilecheck.spec.contract import ADDRESSING, Contract, Memory, Parameter
@@ -45,15 +45,15 @@ def clauses(problem: Problem) -> Iterator[Clause]:
     """index.range, and bounds or cluster, of every parameter that says what is accessed."""
     call, launch = problem.call, problem.call.launch
     low, high = INDEX_DTYPES[call.index_dtype]
-    variables = (*problem.symbols, *problem.thread_variables())
     for parameter in problem.contract.parameters:
-        value = value_of(call, parameter)
-        if parameter.kind not in ADDRESSING or value is None:
+        value = value_of(call, parameter) if parameter.kind in ADDRESSING else None
+        if value is None:
             continue
+        variables = (*problem.symbols, *problem.thread_variables())
         statement = f"no index of {parameter.name} leaves {call.index_dtype} ({low} to {high})"
         proof = structure.index(problem, value, low, high)
 
-        def whole(value: Term = value) -> Obligation:
+        def whole(value: Term = value, variables: tuple[Variable, ...] = variables) -> Obligation:
             return Obligation(variables, problem.accessing, in_range(value, low, high, ranges_of(problem), hardware_terms(launch)))
 
         yield Clause(f"{parameter.name}.index.range", statement, whole, point="warp", proof=proof)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import gcd
+from typing import NamedTuple
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol, Value
 from tilecheck.fitting import fitted as fitted_to
@@ -121,14 +122,19 @@ class Side:
     @once
     def strided(self) -> Strided | None:
         """The canonical form of the view under facts and activity, where it has one."""
-        return strided(self.view.trace, lambda t: ground(t, self.context.launch), self.context.environment)
+        context = self.context
+        return strided(self.view.trace, lambda t: ground(t, context.launch), context.environment, context.known)
+
+
+MOST_KNOWN = 1024
+"""Terms that a context remembers."""
 
 
 @dataclass(frozen=True)
 class Context:
     """What calls of one scope, launch, guard and facts share, whatever their operands.
 
-    symbols: as variables. conditions: guard, assumptions and pred, as written. answers: what was decided of these alone, by question.
+    symbols: as variables. conditions: guard, assumptions and pred, as written. answers: what was decided of these alone, by question; knowledge: of terms.
     """
 
     run: Execution
@@ -137,6 +143,7 @@ class Context:
     index: tuple[int, int]
     conditions: tuple[Term, ...]
     answers: dict[str, Outcome] = field(default_factory=dict[str, Outcome], compare=False)
+    knowledge: dict[Term, Known] = field(default_factory=dict[Term, Known], compare=False)
 
     @property
     def launch(self) -> Launch:
@@ -152,17 +159,30 @@ class Context:
     def bounded(self) -> tuple[Variable, ...]:
         """The symbols, those without a bound in the range of the index type."""
         low, high = self.index
-        return tuple(replace(v, low=low if v.low is None else v.low, high=high if v.high is None else v.high) for v in self.symbols)
+        return tuple(
+            v
+            if v.low is not None and v.high is not None
+            else Variable(v.name, v.role, low if v.low is None else v.low, high if v.high is None else v.high, v.step, v.values)
+            for v in self.symbols
+        )
 
     @once
     def environment(self) -> Env:
         """What facts and activity say of each symbol and base variable on its own."""
         low, high = self.index
-        if self.run.facts is True and self.run.activity is True:
+        among = who_alone(self.run)
+        if among is not None:
             found = {v.name: ranged(low if v.low is None else v.low, high if v.high is None else v.high, v.step) for v in self.symbols}
-            return {**base_coordinates(self.launch), **found}
+            return {**among.environment, **found}
         base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
         return environment((*self.bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
+
+    @property
+    def known(self) -> dict[Term, Known]:
+        """What is known of terms in this environment, as far as it was asked."""
+        if len(self.knowledge) > MOST_KNOWN:
+            self.knowledge.clear()
+        return self.knowledge
 
     @once
     def coordinates(self) -> Env:
@@ -175,16 +195,42 @@ class Context:
     @once
     def undivided(self) -> bool:
         """Whether every divisor and shift amount of the conditions is one, whatever the symbols are."""
-        return all(condition is True or terms.definedness(written(condition, self.launch)) is True for condition in self.conditions)
+        return all(condition is True or always_defined(condition, self.launch) for condition in self.conditions)
 
     @once
     def inhabited(self) -> bool:
         """Whether some symbol values surely satisfy the facts, and some thread executes there."""
-        if self.run.facts is True and self.run.activity is True:
-            return all(v.count for v in self.bounded)
+        among = who_alone(self.run)
+        if among is not None:
+            return among.inhabited and all(v.count for v in self.bounded)
         base = [Variable(name, "lane", *ends) for name, ends in self.run.ranges.items()]
         found = least((*self.bounded, *base), (*terms.conjuncts(self.run.facts), *terms.conjuncts(self.run.activity)))
         return found is not None and not isinstance(found, str)
+
+
+class Among(NamedTuple):
+    """Base variables under conditions that name no symbol: what each can be, and whether some thread executes."""
+
+    environment: Env
+    inhabited: bool
+
+
+@lru_cache(maxsize=512)
+def who_alone(run: Execution) -> Among | None:
+    """What facts and activity say where they are about the thread alone; None where they name a symbol."""
+    if run.facts is True and run.activity is True:
+        return Among(base_coordinates(run.launch), inhabited=True)
+    parts = (*terms.conjuncts(run.facts), *terms.conjuncts(run.activity))
+    if not terms.variables(terms.conj(*parts)) <= run.ranges.keys():
+        return None
+    base = [Variable(name, "lane", *ends) for name, ends in run.ranges.items()]
+    return Among(environment(base, parts), isinstance(least(base, parts), Mapping))
+
+
+@lru_cache(maxsize=512)
+def always_defined(condition: Term, launch: Launch) -> bool:
+    """Whether every divisor and shift amount of a condition is one, whatever the symbols are."""
+    return terms.definedness(written(condition, launch)) is True
 
 
 @dataclass(frozen=True)

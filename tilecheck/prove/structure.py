@@ -34,7 +34,10 @@ def index(problem: Problem, entry: Term, low: int, high: int) -> str | None:
     """index.range of one written term."""
     if isinstance(entry, int):
         return None
-    return "domain" if stays_inside(entry, problem.context.coordinates, low, high, {}) else None
+    context = problem.context
+    plain = terms.variables(entry) <= context.environment.keys()
+    inside = stays_inside(entry, *((context.environment, low, high, context.known) if plain else (context.coordinates, low, high, {})))
+    return "domain" if inside else None
 
 
 def offsets(side: Side, low: int, high: int) -> bool:

@@ -101,8 +101,27 @@ def _node(node: Expr, env: Env, memo: dict[Term, Known]) -> Known:
     if op == "+":
         return _sum(args)
     a, b = args
+    if a.modulus == 0 and op == "*":
+        a, b = b, a
+    if b.modulus == 0 and b.residue > 0 and a.modulus and op in {"*", "%"}:
+        found = _scaled(a, b.residue) if op == "*" else _reduced(a, b.residue)
+        if found is not None:
+            return found
     low, high = node_bounds(op, [(a.low, a.high), (b.low, b.high)])
     modulus, residue = _congruence(op, a, b)
+    return _tight(low, high, modulus, residue)
+
+
+def _scaled(one: Known, by: int) -> Known | None:
+    """A multiple, by a positive number; None where an end is too large to write."""
+    low, high = one.low * by, one.high * by
+    return Known(low, high, one.modulus * by, one.residue * by) if -HUGE < low and high < HUGE else None
+
+
+def _reduced(one: Known, by: int) -> Known:
+    """The remainder by a positive number."""
+    low, high = (one.low, one.high) if one.low >= 0 and one.high < by else (0, by - 1)
+    modulus, residue = (0, one.residue % by) if one.modulus % by == 0 else (gcd(one.modulus, by), one.residue)
     return _tight(low, high, modulus, residue)
 
 
