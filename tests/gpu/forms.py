@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from tests.gpu.async_forms import async_forms, later_async_forms
 from tests.gpu.documents import DTYPES, POLICIES, TYPED, WIDTHS, Form, Json, bank, document, ordered, register, starts, warp_memory
+from tests.gpu.im2col_forms import walk_forms
 from tests.gpu.matrix_forms import byte_forms, matrix_forms
 from tests.gpu.tma_forms import later_tma_forms, tma_forms
 
@@ -447,7 +448,7 @@ def later_forms() -> list[Form]:
 
 def all_forms() -> list[Form]:
     """Every form, named uniquely."""
-    return [*register_forms(), *async_forms(), *tma_forms()]
+    return [*register_forms(), *async_forms(), *tma_forms(), *walk_forms()]
 
 
 def register_forms() -> list[Form]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from tilecheck.boxes import Box, box_of
+from tilecheck.boxes import Box, Walked, box_of
 from tilecheck.emit.arithmetic import exact_quotient, simplified
 from tilecheck.emit.binding import Binding, Bound
 from tilecheck.emit.errors import EmissionError
@@ -15,10 +16,22 @@ from tilecheck.symbolic.terms import Term
 
 
 @dataclass(frozen=True, slots=True)
+class PixelBox:
+    """What the map of a walk says in place of a box; corners innermost first. wide: "" or the suffix of CU_TENSOR_MAP_IM2COL_WIDE_MODE_."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    channels: int
+    pixels: int
+    wide: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TensorMap:
-    """The arguments of cuTensorMapEncodeTiled, dimension 0 innermost.
+    """The arguments of cuTensorMapEncodeTiled, or with `walk` those of cuTensorMapEncodeIm2col or cuTensorMapEncodeIm2colWide; dimension 0 innermost.
 
     start: bytes from the base of the allocation to globalAddress. Extents in elements, strides in bytes; a symbolic one is text over the symbols.
+    box_dim: empty where there is a walk.
     """
 
     tensor: str
@@ -33,18 +46,37 @@ class TensorMap:
     swizzle: int
     l2_promotion: int
     oob_fill: int
+    walk: PixelBox | None = None
+
+    @property
+    def function(self) -> str:
+        """The driver's function that makes it."""
+        return "cuTensorMapEncode" + ("Tiled" if self.walk is None else "Im2colWide" if self.walk.wide else "Im2col")
+
+    @property
+    def region(self) -> dict[str, object]:
+        """The arguments between strides and element strides, by the names of the driver's parameters."""
+        walk = self.walk
+        if walk is None:
+            return {"boxDim": self.box_dim}
+        counts = {"channelsPerPixel": walk.channels, "pixelsPerColumn": walk.pixels}
+        if walk.wide:
+            return {"pixelBoxLowerCornerWidth": walk.lower[0], "pixelBoxUpperCornerWidth": walk.upper[0], **counts}
+        return {"pixelBoxLowerCorner": walk.lower, "pixelBoxUpperCorner": walk.upper, **counts}
 
     def __str__(self) -> str:
+        region = "".join(f", {name}={_shown(value)}" for name, value in self.region.items())
+        mode = f", mode={self.walk.wide}" if self.walk is not None and self.walk.wide else ""
         fields = (
-            f"dataType={self.data_type}, rank={self.rank}, globalAddress=base+{self.start}, globalDim={_listed(self.global_dim)}, "
-            f"globalStrides={_listed(self.global_strides)}, boxDim={_listed(self.box_dim)}, elementStrides={_listed(self.element_strides)}, "
-            f"interleave={self.interleave}, swizzle={self.swizzle}, l2Promotion={self.l2_promotion}, oobFill={self.oob_fill}"
+            f"dataType={self.data_type}, rank={self.rank}, globalAddress=base+{self.start}, globalDim={_shown(self.global_dim)}, "
+            f"globalStrides={_shown(self.global_strides)}{region}, elementStrides={_shown(self.element_strides)}, "
+            f"interleave={self.interleave}{mode}, swizzle={self.swizzle}, l2Promotion={self.l2_promotion}, oobFill={self.oob_fill}"
         )
-        return f"cuTensorMapEncodeTiled({fields})"
+        return f"{self.function}({fields})"
 
 
-def _listed(values: tuple[int | str, ...]) -> str:
-    return "{" + ", ".join(map(str, values)) + "}"
+def _shown(value: object) -> str:
+    return "{" + ", ".join(map(str, cast("tuple[object, ...]", value))) + "}" if isinstance(value, tuple) else str(value)
 
 
 def box_of_binding(binding: Binding) -> Box | None:
@@ -87,6 +119,21 @@ def coordinates(binding: Binding, box: Box, repeat: tuple[int, ...]) -> tuple[Te
     return tuple(at(k) for k in reversed(range(box.copy.rank)))
 
 
+def offsets(binding: Binding, box: Box) -> tuple[Term, ...]:
+    """The operands that move a walk, innermost first (of a wide one halo, offset)."""
+    if box.walked is None:
+        return ()
+    found = tuple(simplified(binding.ground(offset), binding.ranges) for offset in box.walked.offsets)
+    return found if box.walked.mode.wide else tuple(reversed(found))
+
+
+def pixel_box(walked: Walked) -> PixelBox:
+    """The walk as the driver's arguments."""
+    mode = walked.mode
+    wide = ("W128" if mode.pixels else "W") if mode.wide else ""
+    return PixelBox(tuple(reversed(walked.lower)), tuple(reversed(walked.upper)), walked.channels, walked.pixels, wide)
+
+
 def tensor_map(binding: Binding) -> TensorMap | None:
     """The tensor map that the host encodes for a bound call."""
     box = box_of_binding(binding)
@@ -110,12 +157,13 @@ def tensor_map(binding: Binding) -> TensorMap | None:
         _written(first),
         tuple(_plain(shape[k]) for k in reversed(range(box.copy.rank))),
         tuple(_written(stride(k)) for k in reversed(outer)),
-        tuple(reversed(box.extents)),
+        tuple(reversed(box.extents)) if box.walked is None else (),
         tuple(reversed(box.strides)),
         box.interleave,
         box.swizzle,
         box.promotion,
         box.fill,
+        None if box.walked is None else pixel_box(box.walked),
     )
 
 
@@ -136,9 +184,10 @@ def map_data(found: TensorMap) -> Mapping[str, object]:
         "globalAddress": found.start,
         "globalDim": list(found.global_dim),
         "globalStrides": list(found.global_strides),
-        "boxDim": list(found.box_dim),
+        **{name: list(cast("tuple[object, ...]", one)) if isinstance(one, tuple) else one for name, one in found.region.items()},
         "elementStrides": list(found.element_strides),
         "interleave": found.interleave,
+        **({"mode": found.walk.wide} if found.walk is not None and found.walk.wide else {}),
         "swizzle": found.swizzle,
         "l2Promotion": found.l2_promotion,
         "oobFill": found.oob_fill,

@@ -17,6 +17,7 @@ from tilecheck.emit.descriptors import word
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.maps import TensorMap, box_of_binding, origin, tensor_map
 from tilecheck.emit.maps import coordinates as box_coordinates
+from tilecheck.emit.maps import offsets as walk_offsets
 from tilecheck.emit.names import Names, comment
 from tilecheck.emit.parameters import Operands, barrier_register, values
 from tilecheck.emit.scalars import scalars, written
@@ -180,6 +181,7 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     matrices = {o.spec.name: o for o in binding.operands if isinstance(o.spec, Memory) and o.spec.described is not None}
     words = [{n: word(binding, o, var(f"@ptr:{o.tensor}"), issue.bytes[n]) for n, o in matrices.items()} for issue in issues]
     starts = [] if box is None else [box_coordinates(binding, box, issue.repeat) for issue in issues]
+    moved = () if box is None else walk_offsets(binding, box)
     pred = checked_condition(binding, binding.run.pred, "pred")
     extras, numbers = values(binding), scalars(binding)
     used = [
@@ -188,6 +190,7 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
         *extras.values(),
         *numbers.values(),
         *(term for start in starts for term in start),
+        *moved,
     ]
     names = frozenset(name for term in used for name in terms.variables(term))
     coordinates(arithmetic, call.launch, names)
@@ -202,6 +205,8 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
         place.update(later if binding.later(issue.repeat) else {})
     for place, start in zip(places, starts, strict=False):
         place["coords"] = others.listed(start, 32)
+        if moved:
+            place["im2col_offsets"] = others.listed(moved, 16)
     account = others.accounting(pred) if accounted else []
     instructions = tuple(
         _predicated(prefix, binding.contract, registers, issue, {**operands, **constants, **place})
