@@ -146,8 +146,10 @@ def owed(clause: str, failed: frozenset[str]) -> bool:
     name, _, short = clause.partition(".")
     if not short or short == "storage" or clause == "index.range":
         return "operands" not in failed or clause == "operands"
-    needs = {"type": ("storage",), "shape": (), "backing": ("storage",)}.get(short, ("storage", "shape"))
-    needs = (*needs, "bounds") if short in {"contiguous", "aligned"} else needs
+    block = ("storage", "aligned", "base.period", "descriptor")
+    needs = {"type": ("storage",), "shape": (), "backing": block}.get(short, ("storage", "shape"))
+    needs = (*needs, "bounds") if short in {"contiguous", "aligned", "base.period", "descriptor"} else needs
+    needs = (*needs, "base.period") if short == "descriptor" else needs
     apart = short in {"type", "backing"} or "participation" not in failed
     return apart and "operands" not in failed and not failed & {f"{name}.{need}" for need in needs}
 

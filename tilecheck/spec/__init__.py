@@ -1,6 +1,6 @@
 """The vocabulary contracts are written in, and where contracts are found."""
 
-from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern
+from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern, Walk
 from tilecheck.spec.computed import Choice, Computed, Result, Scale
 from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, data
 from tilecheck.spec.descriptor import Described, Mode
@@ -40,6 +40,7 @@ __all__ = [
     "Result",
     "Scale",
     "Slot",
+    "Walk",
     "arch_has",
     "arch_rank",
     "both",
