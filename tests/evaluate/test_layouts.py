@@ -176,6 +176,13 @@ def test_symbolic_extents_are_known_once_the_symbols_are():
     assert view.fixed({"n": 5, "k": 3}).address((1, 1)) == 32 * (4 * 4 + 1)
 
 
+@pytest.mark.parametrize(("shape", "layout"), [([1, 0, 16, 1], "S[(0,16):(1,4)]"), ([0, 3], "S[(2,0):(1,1)]"), ([0], "S[(4,0,7):(1,1,1)]")])
+def test_a_tensor_without_elements_has_a_layout(shape: list[int], layout: str):
+    fixed = parse_layout(layout).fixed({}, shape)
+    assert fixed.shape == tuple(shape)
+    assert fixed.span() == 0
+
+
 def test_unknown_steps_and_dtypes_are_refused():
     with pytest.raises(ValueError, match="unknown view step 'flip'"):
         addresses([2], "S[2:1]", {"op": "flip"})

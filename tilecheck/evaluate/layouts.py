@@ -172,7 +172,9 @@ def _while_at_least(bound: int, base: int, stride: int, order: range) -> Iterato
 
 
 def align(shape: Sequence[int], factors: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """The smallest runs of axes and digits with equal products: [(axes, digits)], both row-major."""
+    """The smallest runs of axes and digits with equal products: [(axes, digits)], both row-major; all in one where there are no elements."""
+    if 0 in shape and 0 in factors:
+        return [(list(range(len(shape))), list(range(len(factors))))]
     blocks: list[tuple[list[int], list[int]]] = []
     axis = factor = 0
     while axis < len(shape) and factor < len(factors):
