@@ -31,17 +31,18 @@ class Strided:
 
     axes: the digits of each coordinate. start: known values of the constant part (bits on `m`). other: the constant on each other axis that the
     declared layout writes, 0 included: an axis that a slice cuts to one coordinate is written all the same.
-    bits: of one element. fine: the XORs permute aligned blocks of so many bits as wholes (0: no swizzle).
+    far: the greatest begin that is written as a number. bits: of one element. fine: the XORs permute aligned blocks of so many bits as wholes (0: no swizzle).
     """
 
-    __slots__ = ("axes", "bits", "fine", "other", "start")
+    __slots__ = ("axes", "bits", "far", "fine", "other", "start")
 
-    def __init__(self, axes: tuple[Axis, ...], start: Known, other: dict[str, int], bits: int, fine: int) -> None:
+    def __init__(self, axes: tuple[Axis, ...], start: Known, other: dict[str, int], bits: int, fine: int, far: int) -> None:
         self.axes = axes
         self.start = start
         self.other = other
         self.bits = bits
         self.fine = fine
+        self.far = far
 
     def ends(self) -> tuple[int, int]:
         """The lowest and the highest first bit of an element, before the swizzles."""
@@ -101,6 +102,7 @@ class _Builder:
         self.begins: list[tuple[Known, int]] = []
         self.declared = self.bits
         self.fine = 0
+        self.far = 0
 
     def build(self) -> Strided:
         layout = self.trace.tensor.layout
@@ -142,7 +144,7 @@ class _Builder:
                 axes = _broadcast(axes, stage.before, stage.after)
             else:
                 axes = self.retyped(axes, step)
-        return Strided(tuple(tuple(axis) for axis in axes), self.start(), self.others(), self.trace.bits, self.fine)
+        return Strided(tuple(tuple(axis) for axis in axes), self.start(), self.others(), self.trace.bits, self.fine, self.far)
 
     def start(self) -> Known:
         low = high = residue = self.constant.get(STORAGE, 0)
@@ -165,6 +167,7 @@ class _Builder:
             if isinstance(begin, int):
                 if begin < 0 or begin + wanted > limit:
                     raise NoStridedForm
+                self.far = max(self.far, begin)
                 result.append(factors if wanted == limit else self.cut(coalesced(factors), begin, wanted))
                 continue
             one = known(self.ground(begin), self.env, self.memo)
@@ -230,6 +233,9 @@ class _Builder:
 
 def _regrouped(factors: Sequence[Factor], extents: Sequence[Term]) -> list[list[Factor]]:
     """The digits of a row-major index taken apart into coordinates of other extents."""
+    plain = _one_each(factors, extents)
+    if plain is not None:
+        return plain
     source = coalesced(factors)
     result: list[list[Factor]] = []
     for target in reversed(extents):
@@ -254,6 +260,23 @@ def _regrouped(factors: Sequence[Factor], extents: Sequence[Term]) -> list[list[
         result.append(own)
     result.reverse()
     return result
+
+
+def _one_each(factors: Sequence[Factor], extents: Sequence[Term]) -> list[list[Factor]] | None:
+    """The coordinates where each is one digit (or none, of extent 1); None where one is not."""
+    result: list[list[Factor]] = []
+    used = 0
+    for extent in extents:
+        if isinstance(extent, Expr):
+            return None
+        if extent == 1:
+            result.append([])
+        elif used < len(factors) and factors[used][0] == extent:
+            result.append([factors[used]])
+            used += 1
+        else:
+            return None
+    return result if used == len(factors) else None
 
 
 def _regrouped_axes(axes: list[list[Factor]], before: Sequence[Term], after: Sequence[Term]) -> list[list[Factor]]:

@@ -245,5 +245,7 @@ def backing(problem: Problem, side: Side) -> Iterator[Clause]:
 
 def arch_floor(problem: Problem, side: Side) -> str | None:
     """The architecture that a shared allocation of this size needs."""
+    if side.tensor.space != "shared":
+        return None
     needed, size = allocation(problem, side)
-    return shared_floor(max(size or 0, needed)) if side.tensor.space == "shared" and isinstance(needed, int) else None
+    return shared_floor(max(size or 0, needed)) if isinstance(needed, int) else None

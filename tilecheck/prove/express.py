@@ -6,8 +6,9 @@ call of a kind that went the whole way. What each clause needs is asked anew of 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tilecheck.call import INDEX_DTYPES, Call, Launch
-from tilecheck.layout.steps import Slice
 from tilecheck.layout.view import View
 from tilecheck.prove import active, addresses, operands, structure
 from tilecheck.prove.obligation import Outcome
@@ -25,7 +26,29 @@ Kind = tuple[str, str, str, int, tuple[str, ...]]
 Lines = tuple[tuple[str, str, str], ...]
 """Id, statement and source of each clause of a proved verdict."""
 MOST_KINDS = 4096
-_known: dict[Kind, tuple[Contract, Lines, tuple[GroupAxis, ...]]] = {}
+Methods = tuple[tuple[str, str], ...]
+"""The tier that proves each clause that is not proved by `structure`."""
+
+
+class _Seen(NamedTuple):
+    """What is known of a kind: its contract and group axes, the lines of its verdicts, and those verdicts' clauses by what proved them."""
+
+    contract: Contract
+    groups: tuple[GroupAxis, ...]
+    lines: Lines
+    clauses: dict[Methods, tuple[ClauseResult, ...]]
+
+    def proved(self, methods: Methods) -> tuple[ClauseResult, ...]:
+        """The clauses, each proved by its tier."""
+        results = self.clauses.get(methods)
+        if results is None:
+            found = dict(methods)
+            results = tuple(ClauseResult(name, PROVED, found.get(name, "structure"), 0.0, says, source) for name, says, source in self.lines)
+            self.clauses[methods] = results
+        return results
+
+
+_known: dict[Kind, _Seen] = {}
 _registers: dict[tuple[str, str, int, View], tuple[Contract, tuple[GroupAxis, ...], dict[str, str], tuple[str, Launch, str]]] = {}
 """What was proved of register operands without symbols, by opcode, operand, the identity of the group axes (kept alive beside it), and view."""
 
@@ -36,7 +59,7 @@ def express(call: Call, contract: Contract, tiers: Tiers) -> Verdict | None:
         return None
     problem = prepare(call, contract)
     known = _known.get(_kind(problem))
-    together = None if known is None or known[0] is not contract else _together(problem, tiers)
+    together = None if known is None or known.contract is not contract else _together(problem, tiers)
     if known is None or together is None:
         return None
     found = {"participation": together.method}
@@ -52,7 +75,7 @@ def express(call: Call, contract: Contract, tiers: Tiers) -> Verdict | None:
             return None
         needs = addresses.arch_floor(problem, side)
         floor = floor if needs is None or arch_rank(needs) <= arch_rank(floor) else needs
-    results = tuple(ClauseResult(name, PROVED, found.get(name, "structure"), 0.0, says, source) for name, says, source in known[1])
+    results = known.proved(tuple(found.items()))
     dangers = hazards(problem, operands.own_repeats(problem, problem.sides[0]), tiers)
     return Verdict(call.id, call.opcode, PROVED, floor, repeats.count, results, hazards=dangers, contract_hash=contract_hash(contract))
 
@@ -63,7 +86,7 @@ def learn(call: Call, contract: Contract, verdict: Verdict, tiers: Tiers) -> Non
         if len(_known) >= MOST_KINDS:
             _known.clear()
         problem = prepare(call, contract)
-        _known[_kind(problem)] = (contract, tuple((c.id, c.statement, c.source) for c in verdict.clauses), problem.groups)
+        _known[_kind(problem)] = _Seen(contract, problem.groups, tuple((c.id, c.statement, c.source) for c in verdict.clauses), {})
 
 
 def forget() -> None:
@@ -129,11 +152,7 @@ def _operand(problem: Problem, side: Side) -> dict[str, str] | None:
     if retypes:
         found[f"{name}.storage"] = structure.method(side, through=any(check.widens for check in side.form.retypes))
     low, high = INDEX_DTYPES[problem.call.index_dtype]
-    if form.ends()[0] < 0 or not all(structure.index(problem, entry, low, high) for entry in side.view.symbolic):
-        return None
-    if any(
-        not low <= begin <= high for step in side.view.steps if isinstance(step, Slice) for begin in step.begin if isinstance(begin, int)
-    ):
+    if form.ends()[0] < 0 or form.far > high or not all(structure.index(problem, entry, low, high) for entry in side.view.symbolic):
         return None
     return found if _placed(problem, side, spec, found) else None
 

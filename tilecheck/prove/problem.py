@@ -360,7 +360,7 @@ def prepare(call: Call, contract: Contract) -> Problem:
         if not isinstance(operand, View):
             continue
         name = operand.tensor.name
-        again = sum(side.name == name for side in sides)
+        again = sum([side.name == name for side in sides]) if sides else 0
         sides.append(Side(spec, operand, f"{name}#{again + 1}" if again else name, context, contract.atom_of(spec)))
     return Problem(call, contract, context, tuple(sides), context.symbols)
 
