@@ -148,6 +148,13 @@ class Box:
         return ((self.image[-1] // packed.values, 8 * packed.block_bytes), (packed.values, self.bits))
 
     @property
+    def region_bits(self) -> int:
+        """The bits of the elements that the map describes as one box or walk, slices not counted."""
+        if self.walked is not None:
+            return self.walked.channels * self.walked.pixels * self.bits
+        return prod(-(-extent // stride) for extent, stride in zip(self.extents, self.strides, strict=True)) * self.bits
+
+    @property
     def transaction_bytes(self) -> int:
         """What one instruction adds to a barrier: the bytes of the image, without padding."""
         assert self.image is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ MNEMONICS = (
     "cp.async.bulk.tensor",
     "cp.reduce.async.bulk.tensor",
 )
+REFUSED_ROW = "the driver encodes no interleaved map whose innermost box is no multiple of 16 bytes (decision 0043)"
+DISPUTED = {"fuzz-tma-2-5": ("refuted", "box", REFUSED_ROW), "fuzz-tma-2-32": ("refuted", "box", REFUSED_ROW)}
+"""Cases whose label is wrong: the verdict and the clause that are right, and why."""
 OUTSIDE = frozenset({"opcode", "space.explicit"})
 """Clauses about the spelling, which the evaluator does not judge."""
 THOROUGH = bool(os.environ.get("TILECHECK_THOROUGH"))
@@ -61,7 +64,8 @@ class Case:
 def every_case() -> tuple[Case, ...]:
     lines = (line for name in FILES for line in (DATA / name).read_text(encoding="utf-8").splitlines() if line.strip())
     entries = (json.loads(line) for line in lines)
-    return tuple(Case(e["id"], e["expect"], e.get("clause"), e.get("hazard"), e["call"]) for e in entries)
+    cases = (Case(e["id"], e["expect"], e.get("clause"), e.get("hazard"), e["call"]) for e in entries)
+    return tuple(replace(case, expect=DISPUTED[case.id][0], clause=DISPUTED[case.id][1]) if case.id in DISPUTED else case for case in cases)
 
 
 @cache

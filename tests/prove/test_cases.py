@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
-from known_cases import Case, call_of, cases, disagreements, every_case, failing, names, partial, verdict_of
+from known_cases import DATA, DISPUTED, FILES, Case, call_of, cases, disagreements, every_case, failing, names, partial, verdict_of
 
 from tilecheck.call import Call
 from tilecheck.document import read_call
@@ -27,6 +28,16 @@ def test_a_case_has_its_status_and_its_clause(case_id):
         assert case.clause is None or names(case.clause, failing(verdict)), f"failing {sorted(failing(verdict))}, expected {case.clause}"
     if case.hazard is not None:
         assert case.hazard in {hazard.id for hazard in verdict.hazards}
+
+
+def test_a_disputed_label_is_the_opposite_of_the_verdict_and_its_clause_says_why():
+    labels = {
+        entry["id"]: entry["expect"] for name in FILES for entry in map(json.loads, (DATA / name).read_text(encoding="utf-8").splitlines())
+    }
+    for case_id, (status, clause, why) in DISPUTED.items():
+        assert (labels[case_id], verdict_of(case_id).status, why != "") == ("proved", status, True)
+        (found,) = verdict_of(case_id).failing
+        assert (found.id, "no multiple of 16" in (found.reason or "")) == (clause, True)
 
 
 def test_only_cases_with_unbounded_symbols_are_unproved():

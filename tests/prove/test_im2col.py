@@ -123,6 +123,10 @@ ILLEGAL: dict[str, tuple[str, Document]] = {
         call(image={"shape": [12, 72], "layout": "Swizzle(3,3,3) o S[(12,72):(128,1)]"}, channels_per_pixel=72),
     ),
     "1025 pixels": ("box", call(image=plain(1025, 64), pixels_per_column=1025, swizzle=0)),
+    "a column of 256 KiB": (
+        "box",
+        call(PREFETCH, tensor={"shape": [3, 5, 6, 256]}, channels_per_pixel=256, pixels_per_column=512, swizzle=0),
+    ),
     "no pixel": ("box", call(pixels_per_column=0)),
     "a bounding box without a pixel": ("descriptor", call(pixel_box_lower_corner=[3, 0], pixel_box_upper_corner=[-2, 0])),
     "a bounding box that is empty for every width": (

@@ -89,6 +89,18 @@ SYMBOLIC = {"shape": [32, "K"], "layout": "S[(32,K):(K,1)]"}
 ILLEGAL: dict[str, tuple[str, Document]] = {
     "a box of another rank": ("box", call(box=[8])),
     "a box of 257": ("box", call(image={"shape": [257, 64], "layout": "Swizzle(3,3,3) o S[(257,64):(64,1)]"}, box=[257, 64])),
+    "a box of 256 KiB": ("box", call(PREFETCH, tensor={"dtype": "float32", "shape": [256, 256]}, box=[256, 256], swizzle=0)),
+    "an interleaved row of 8 bytes": (
+        "box",
+        call(
+            "cp.async.bulk.prefetch.tensor.3d.L2.global.tile",
+            tensor={"shape": [2, 4, 16, 8]},
+            box=[1, 1, 4],
+            coords=[0, 0, 0],
+            interleave=1,
+            swizzle=0,
+        ),
+    ),
     "a row of 12 bytes": ("box", call(image=linear(8, 6), box=[8, 6], swizzle=0)),
     "a row beyond the span": ("box", call(image={"shape": [8, 128], "layout": "Swizzle(3,3,3) o S[(8,128):(128,1)]"}, box=[8, 128])),
     "two rows of a gather": ("box", call(GATHER, box=[2, 64])),

@@ -155,7 +155,7 @@ class Fields:
             return f"1 to {self.walk['most_channels']} channels of a pixel", f"{self.channels}"
         if not self.walk["pixels"] and not 1 <= self.pixels <= self.walk["most_pixels"]:
             return f"1 to {self.walk['most_pixels']} pixels of a column", f"{self.pixels}"
-        return self._row_problem()
+        return self._row_problem() or self._region_problem(self.channels * self.pixels)
 
     def box_problem(self) -> Problem | None:
         """A box of another rank or outside its limits."""
@@ -167,7 +167,13 @@ class Fields:
             return f"extents from 1 to {self.limits['box']}", f"{self.box}"
         if self.spec["rows"] and self.box[0] != 1:
             return "a box of one row", f"{self.box[0]} rows"
-        return self._row_problem()
+        samples = [len(range(0, extent, max(1, stride))) for extent, stride in zip(self.box, self.strides, strict=False)]
+        sampled = len(self.strides) == self.rank and min(self.strides) > 0
+        return self._row_problem() or (self._region_problem(prod(samples)) if sampled else None)
+
+    def _region_problem(self, elements: int) -> Problem | None:
+        most = int(self.limits["region_bytes"])
+        return (f"elements of at most {most} bytes", f"{elements * self.bits // 8} bytes") if elements * self.bits > 8 * most else None
 
     def _row_problem(self) -> Problem | None:
         row = self.box[-1] * self.bits

@@ -158,7 +158,16 @@ def box_findings(box: Box) -> list[Finding]:
     ]
     if copy.rows and box.extents[0] != 1:
         found.append(Finding(f"the box has {box.extents[0]} rows: rows chosen one by one have a box of one", "1", str(box.extents[0])))
-    return found + row_findings(box)
+    return found + row_findings(box) + region_findings(box)
+
+
+def region_findings(box: Box) -> list[Finding]:
+    """A box that has more elements than a map can describe."""
+    most = box.copy.limits.region_bytes
+    if not box.measured or box.region_bits <= 8 * most:
+        return []
+    size = f"{box.region_bits // 8} bytes"
+    return [Finding(f"the elements of the box are {size}, at most {most} are one box", f"at most {most} bytes", size)]
 
 
 def walk_findings(box: Box, walked: Walked) -> list[Finding]:
@@ -181,7 +190,7 @@ def walk_findings(box: Box, walked: Walked) -> list[Finding]:
     found.extend(
         Finding(f"{name} is {one}, expected 1 to {most}", f"1 to {most}", str(one)) for name, one, most in counts if not 1 <= one <= most
     )
-    return found + row_findings(box)
+    return found + row_findings(box) + region_findings(box)
 
 
 def row_findings(box: Box) -> list[Finding]:

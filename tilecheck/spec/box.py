@@ -78,7 +78,10 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The ranges of a tensor map: box extents, element strides, extents and strides of the tensor, alignments in bytes."""
+    """The ranges of a tensor map: box extents, element strides, extents and strides of the tensor, alignments in bytes.
+
+    region_bytes: the most that the elements which the map describes as one box (or walk) may have, slices not counted (measured on an H200: 228 KiB).
+    """
 
     box: int = 256
     element_stride: int = 8
@@ -86,6 +89,7 @@ class Limits:
     stride_below_bytes: int = 1 << 40
     multiple_bytes: int = 16
     image_align_bytes: int = 128
+    region_bytes: int = 228 << 10
     interleaved_ranks: tuple[int, ...] = (3, 4, 5)
     promotions: int = 4
 
