@@ -142,6 +142,20 @@ def outside() -> Iterator[Form]:
         yield form(f"bits past an extent of {inner}", REDUCE.format(2, "or"), [16, inner], [8, 32], dtype="uint32", **ends)
 
 
+def views() -> Iterator[Form]:
+    """Parts of tensors, axes in another order, rows that overlap, rows that are all one."""
+    part: Document = {"op": "slice", "begin": [5, 16], "extent": [20, 40]}
+    for opcode in (FLAT, STORE.format(2), REDUCE.format(2, "add")):
+        found = form(f"part of a tensor, {opcode.split('.tile')[0]}", opcode, [32, 64], [8, 16], dtype="uint32", swizzle=2, coords=[15, 28])
+        tensor = next(one for one in found.document["operands"] if one["name"] == "T")  # type: ignore[attr-defined]
+        tensor["view"] = [part]
+        yield found
+    three = LOAD.format(3, "cta")
+    yield form("axes in another order", three, [6, 4, 32], [3, 2, 16], swizzle=1, coords=[1, 1, 8], pitch=[32, 256, 1])
+    yield form("rows that overlap", FLAT, [32, 64], [8, 32], swizzle=2, coords=[3, 16], pitch=[8, 1])
+    yield form("one row many times", FLAT, [32, 64], [8, 32], swizzle=2, coords=[28, 16], pitch=[0, 1])
+
+
 def clusters() -> Iterator[Form]:
     """Two CTAs: multicast to each set of them, a copy by each, a store by one."""
     two: dict[str, Any] = {"swizzle": 3, "cluster": [2]}
@@ -184,7 +198,7 @@ def reductions() -> Iterator[Form]:
 
 def tma_forms() -> list[Form]:
     """Every form of sm_90 that moves a box."""
-    return [*swizzled(), *ranks(), *sampled(), *outside(), *clusters(), *symbolic(), *reductions()]
+    return [*swizzled(), *ranks(), *sampled(), *outside(), *views(), *clusters(), *symbolic(), *reductions()]
 
 
 def later_tma_forms() -> list[Form]:
