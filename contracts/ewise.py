@@ -13,7 +13,11 @@ from collections.abc import Iterator, Mapping
 from tilecheck.spec import Composition, Contract, Definition, Entry, Family, Floor, Grammar, Instruction, Move, Parameter, both
 
 EWISE = Grammar(
-    "ewise", slots=(), exclusions=(), floors=(Floor(both(), "sm_75"),), source="SPEC: Scalar compositions; PTX ISA 9.7.1 to 9.7.9"
+    "ewise",
+    slots=(),
+    exclusions=(),
+    floors=(Floor(both(), "sm_75"),),
+    source="PTX ISA 9.7.1 to 9.7.6, 9.7.8, 9.7.9.21 (scalar compositions)",
 )
 FLOATS = {"float16": ("f16", 16), "bfloat16": ("bf16", 16), "float32": ("f32", 32), "float64": ("f64", 64)}
 INTEGERS = {f"{kind}{bits}": (f"{letter}{bits}", bits) for kind, letter in (("int", "s"), ("uint", "u")) for bits in (8, 16, 32, 64)}

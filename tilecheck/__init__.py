@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tilecheck.certificates.folder import certify
     from tilecheck.certificates.recheck import recheck
     from tilecheck.claims import claim, theorem
+    from tilecheck.compositions import ewise
     from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
-    from tilecheck.compositions import ewise
     from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
     from tilecheck.prove.check import check, check_many
     from tilecheck.prove.facts import Premise

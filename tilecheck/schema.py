@@ -128,7 +128,9 @@ def _function() -> Schema:
     """A typed scalar function, which `ewise` applies."""
     name: Schema = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
     pair: Schema = {"type": "array", "prefixItems": [name, _choice(SCALAR_TYPES)], "minItems": 2, "maxItems": 2}
-    return _object({"params": _list(pair, most=MAX_PARAMETERS), "result": _choice(SCALAR_TYPES), "body": TEXT}, ("params", "result", "body"))
+    return _object(
+        {"params": _list(pair, most=MAX_PARAMETERS), "result": _choice(SCALAR_TYPES), "body": TEXT}, ("params", "result", "body")
+    )
 
 
 def case() -> Schema:

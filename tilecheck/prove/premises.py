@@ -63,12 +63,14 @@ def with_premises(call: Call, *, audit: bool = False, rlimit: int | None = None)
     """The verdict on a call with its premises; where there is none, `reason` says why."""
     limits = {} if rlimit is None else {"rlimit": rlimit}
     verdict = check(call, audit=audit, **limits)
-    contract = find_contract(call.opcode)
+    found = find_contract(call.opcode)
+    contract = chosen(found, call) if isinstance(found, Contract) else None
     if verdict.status not in {REFUTED, UNPROVED}:
         return verdict
-    moving = {f"{value.spec.name}.type" for value in scalars_of(call, chosen(contract, call))} if isinstance(contract, Contract) else set[str]()
+    several = contract is not None and len(contract.operands) == len(call.operands)
+    moving = {f"{value.spec.name}.type" for value in scalars_of(call, contract)} if contract is not None and several else set[str]()
     fixed = [c.id for c in verdict.failing if c.id.endswith(FIXED) and c.id not in moving]
-    if fixed or not isinstance(contract, Contract):
+    if fixed or contract is None:
         return replace(verdict, reason=f"no premise: {_and(fixed)} can be changed by no fact about symbols or bases")
     search = _Search(read_call(call.to_json()), contract, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit)
     found = search.premises()

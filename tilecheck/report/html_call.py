@@ -29,6 +29,7 @@ def _general(form: Mapping[str, object]) -> list[tuple[str, str]]:
     symbols = cast("Sequence[Mapping[str, object]]", form.get("symbols") or ())
     parameters = cast("Mapping[str, object]", form.get("parameters") or {})
     return [
+        *_function(cast("Mapping[str, object]", form.get("function") or {})),
         ("scope", str(form.get("scope") or "")),
         ("block", _text(launch.get("block"))),
         ("cluster", _text(launch.get("cluster"))),
@@ -42,6 +43,14 @@ def _general(form: Mapping[str, object]) -> list[tuple[str, str]]:
         ("index dtype", _text(form.get("index_dtype"))),
         *((f"parameter {name}", _text(value)) for name, value in parameters.items()),
     ]
+
+
+def _function(made: Mapping[str, object]) -> list[tuple[str, str]]:
+    """A scalar function as its signature and its body."""
+    if not made:
+        return []
+    params = ", ".join(f"{name}: {type_}" for name, type_ in cast("Sequence[tuple[str, str]]", made["params"]))
+    return [("function", f"({params}) -> {made['result']}"), ("body", str(made["body"]))]
 
 
 def _operand(form: Mapping[str, object]) -> str:

@@ -119,7 +119,9 @@ class _Source:
             raise self.fail(node, f"found {ast.unparse(node)[:40]!r}, expected one name and its value")
         value, name = self.text(node.value, names), targets[0].id
         if isinstance(node, ast.AugAssign):
-            value = f"{names.get(name, name)} {BETWEEN[type(node.op)]} ({value})" if type(node.op) in BETWEEN else ""
+            if type(node.op) not in BETWEEN:
+                raise self.fail(node, f"found {ast.unparse(node)[:40]!r}, expected arithmetic")
+            value = f"{names.get(name, name)} {BETWEEN[type(node.op)]} ({value})"
         return name, value
 
     def fresh(self, name: str) -> str:
