@@ -164,7 +164,15 @@ class BoxCopy:
         there = f"{self.tensor}[{'rows' if self.rows else 'coords'} + c * element_strides]"
         if self.image is None:
             return f"nothing; {there} is read into L2"
-        return f"{there} <- {self.image}[c]" if self.store else f"{self.image}[c] <- {there}, or the fill outside of {self.tensor}"
+        return (
+            f"{there} <- {self.image}[c]{self._combined}"
+            if self.store
+            else f"{self.image}[c] <- {there}, or the fill outside of {self.tensor}"
+        )
+
+    @property
+    def _combined(self) -> str:
+        return "" if self.types is None else f", combined with what stands there, elements of {', '.join(self.types)}"
 
     @property
     def _walked(self) -> str:
@@ -172,7 +180,9 @@ class BoxCopy:
         there = f"{self.tensor}[pixel p of the walk from coords{moved}, channel coords + c]"
         if self.image is None:
             return f"nothing; {there} is read into L2"
-        return f"{there} <- {self.image}[p, c]" if self.store else f"{self.image}[p, c] <- {there}, or the fill outside of {self.tensor}"
+        if self.store:
+            return f"{there} <- {self.image}[p, c]{self._combined}"
+        return f"{self.image}[p, c] <- {there}, or the fill outside of {self.tensor}"
 
     def pattern(self, code: int) -> Pattern | None:
         """The swizzle with a number."""
