@@ -140,7 +140,7 @@ def about(record: Record) -> list[str]:
         *(f"Peer: {peer}." for peer in peers),
         f"Distinct documents, operands and contexts (launch, symbols, index type) of each case: {counts}.",
         (
-            f"check_many: {calls} calls of all cases mixed in {len(batches)} processes, {100 * refuted / calls:.1f} % of them refuted; "
+            f"check_many: {calls} calls of the cases that load registers mixed in {len(batches)} processes, {100 * refuted / calls:.1f} % of them refuted; "
             f"{first['distinct_operands']} of {2 * first['calls']} operands of the first process are distinct."
         ),
         (
