@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tilecheck.contracts.descriptors import WGMMA, modes
+from tilecheck.contracts.mma import OFFSETS, SHARE
 from tilecheck.spec import (
     AtomAxis,
+    Choice,
     Contract,
     Described,
     Entries,
@@ -197,6 +199,25 @@ def _metadata() -> Register:
     )
 
 
+def _chosen(entries: Entries, kind: str, depth: int) -> tuple[Entries, Choice]:
+    """The entries of a sparse A, numbered in their group of neighbours, and which neighbour the metadata says each is: in every warp as in `mma.sp`.
+
+    Half a word is about a row: of types of 16 bits and more one lane of two (of four, the selector says which two) has half of K of rows g and g + 8,
+    in the low and the high half; of narrower ones four lanes have rows g and g + 8 of the lower half of K, then of the upper.
+    """
+    wide, kept = SHARE[BITS[kind]]
+    place, half = dict(entries.at)["k"], ROW // 8 % 2
+    group = place // kept
+    if BITS[kind] >= 16:
+        lane, bit = 2 * var("sp_sel") + group // 4, 16 * half + 4 * (group % 4)
+    else:
+        lane, bit = half + 2 * (group // 8), 4 * (group % 8)
+    at = (("m", ROW), ("k", wide * group), ("entry", place % kept))
+    thread = 32 * (ROW // 16) + 4 * (ROW % 8) + lane
+    assert depth // wide in {8, 16}  # groups of a row
+    return replace(entries, at=at), Choice("sp_meta", thread, bit, 4, "k", place % kept, OFFSETS[BITS[kind]])
+
+
 def _parameters(q: Mapping[str, str], *, shared: bool) -> tuple[Parameter, ...]:
     """shared: whether A lies in shared memory."""
     matrices = ("a", "b") if shared else ("b",)
@@ -233,6 +254,7 @@ def _form(q: Mapping[str, str], *, shared: bool) -> Contract:
     held = k // 2 if q["sparse"] else k
     a = factor_in_memory("a", q["a"], AtomAxis("row", ROWS), held) if shared else factor_in_registers(q["a"])
     b = factor_in_memory("b", q["b"], AtomAxis("column", n), k)
+    factor, choice = _chosen(a[1], q["a"], k) if q["sparse"] else (a[1], None)
     signs = ("imm_scale_a", "imm_scale_b") if q["d"] != "s32" else ()
     return Contract(
         opcode=GRAMMAR.spell(q),
@@ -252,7 +274,7 @@ def _form(q: Mapping[str, str], *, shared: bool) -> Contract:
         before=("wgmma.fence.sync.aligned;",),
         completion=("wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"),
         encoding=WGMMA,
-        product=None if q["sparse"] else Product(d[1], a[1], b[1], d[1], q["op"] or "mul", accumulates="accum", signs=signs),
+        product=Product(d[1], factor, b[1], d[1], q["op"] or "mul", accumulates="accum", signs=signs, choice=choice),
     )
 
 

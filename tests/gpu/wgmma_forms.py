@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
-from tests.gpu.documents import Json
+from tests.gpu.documents import Form, Json
 from tilecheck.contracts.wgmma import BITS, GRAMMAR, ROWS, STORED, shape_of
 
 SPANS = {0: 16, 1: 32, 2: 64, 3: 128}
@@ -138,6 +139,7 @@ class Matrix:
             "shape": shape,
             "layout": layout,
             "align": PERIODS[self.stored.swizzle],
+            **({"size_bytes": 32768} if self.stored.ldo or self.stored.sdo else {}),
             **(more or {}),
         }
 
@@ -206,3 +208,175 @@ def wgmma_document(
         "parameters": {**parameters, **given},
     }
     return document | rest
+
+
+COMPACT = [(major, swizzle) for major in ("k", "mn") for swizzle in SPANS]
+MIXED = {
+    "f16": [("f16", "f16"), ("f32", "f16")],
+    "bf16": [("f32", "bf16")],
+    "tf32": [("f32", "tf32")],
+    "e4m3": [("f16", "e5m2"), ("f32", "e4m3")],
+    "e5m2": [("f16", "e5m2"), ("f32", "e4m3")],
+    "s8": [("s32", "s8"), ("s32", "u8")],
+    "u8": [("s32", "u8"), ("s32", "s8")],
+    "b1": [("s32", "b1")],
+}
+GAPPED = (
+    Stored("k", 0, 2064, 144),
+    Stored("k", 0, 128, 4096),
+    Stored("k", 1, 0, 272),
+    Stored("k", 2, 0, 640),
+    Stored("k", 3, 0, 1072),
+    Stored("k", 3, 0, 2048),
+    Stored("mn", 0, 144, 2320),
+    Stored("mn", 0, 1168, 128),
+    Stored("mn", 1, 1040, 272),
+    Stored("mn", 2, 2064, 528),
+    Stored("mn", 3, 8192, 1152),
+    Stored("mn", 3, 4112, 1040),
+)
+"""Strides that leave gaps, whole periods and not."""
+INSIDE = (
+    *(Stored("k", 3, start=start) for start in (16, 32, 48, 96, 112, 128, 160, 1024)),
+    *(Stored("k", 2, start=start) for start in (32, 48, 96, 512)),
+    *(Stored("k", 1, start=start) for start in (16, 32, 64)),
+    Stored("k", 0, start=128),
+    *(Stored("mn", 3, start=start) for start in (128, 256, 1024)),
+    Stored("mn", 2, start=192),
+    Stored("mn", 1, start=96),
+    Stored("mn", 0, start=48),
+)
+"""Starts inside a row of the swizzle, and inside its period."""
+
+
+def named(name: str, document: Json, values: dict[str, int | list[int]] | None = None) -> Form:
+    """A form to reconstruct."""
+    return Form("wgmma", name, {**document, "id": name}, values or {})
+
+
+def type_forms() -> Iterator[Form]:
+    """Every type of A and B and every N that is asked for, A from shared memory and from registers."""
+    for kind, others in MIXED.items():
+        for d, b in others:
+            sizes = (8, 24, 64, 96, 128, 256) if (kind, d) in {("f16", "f32"), ("s8", "s32")} and b in {"f16", "s8"} else (24, 64)
+            for n in sizes:
+                opcode = opcode_of(kind, n, d, b)
+                yield named(f"{opcode}, A shared", wgmma_document(opcode, Stored(), Stored()))
+                yield named(f"{opcode}, A registers", wgmma_document(opcode, None, Stored("k", n // 8 % 4)))
+    for n in (8, 64):
+        opcode = opcode_of("s8", n, "s32", "u8", satfinite=True)
+        yield named(f"{opcode}, A registers", wgmma_document(opcode, None, Stored()))
+
+
+def stored_forms() -> Iterator[Form]:
+    """Every major and swizzle of A and of B, compact, gapped and from inside a row, of every width."""
+    half = opcode_of("f16", 128, "f32")
+    for major, swizzle in COMPACT:
+        yield named(f"A {Stored(major, swizzle).name}", wgmma_document(half, Stored(major, swizzle), Stored(), (1, 1, 4)))
+        yield named(f"B {Stored(major, swizzle).name}", wgmma_document(half, Stored(), Stored(major, swizzle), (1, 1, 4)))
+        yield named(
+            f"both {Stored(major, swizzle).name}, bf16",
+            wgmma_document(opcode_of("bf16", 64, "f32"), Stored(major, swizzle), Stored(major, swizzle), (1, 1, 2)),
+        )
+    for n in (8, 24, 96, 256):
+        for major, swizzle in COMPACT:
+            yield named(f"B {Stored(major, swizzle).name} n{n}", wgmma_document(opcode_of("f16", n, "f32"), None, Stored(major, swizzle)))
+    for kind, d in (("tf32", "f32"), ("e4m3", "f32"), ("s8", "s32"), ("b1", "s32")):
+        for swizzle in SPANS:
+            stored = Stored("k", swizzle)
+            yield named(f"{kind} {stored.name}", wgmma_document(opcode_of(kind, 48, d), stored, stored, (1, 1, 2)))
+    for stored in (*GAPPED, *INSIDE):
+        opcode = opcode_of("f16", 64, "f32")
+        yield named(f"A {stored.name}", wgmma_document(opcode, stored, Stored()))
+        yield named(f"B {stored.name}", wgmma_document(opcode, None, stored))
+
+
+def call_forms() -> Iterator[Form]:
+    """Repeats, sums that start from nothing or from D, signs, several warpgroups, stages of a ring."""
+    half = opcode_of("f16", 32, "f32")
+    yield named("repeats of m, n and k", wgmma_document(half, Stored("mn", 3), Stored("k", 2), (2, 2, 4)))
+    yield named("repeats, A registers, D halves", wgmma_document(opcode_of("f16", 32, "f16"), None, Stored("mn", 2), (2, 2, 4)))
+    for accum in (True, False, "n > 1"):
+        for a, b in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
+            parameters: Json = {"accum": accum, "imm_scale_a": a, "imm_scale_b": b}
+            document = wgmma_document(
+                half, Stored(), Stored(), (1, 1, 2), parameters=parameters, symbols=[{"name": "n", "min": 0, "max": 3}]
+            )
+            yield named(f"accum {accum}, signs {a} {b}", document, {"n": 1})
+            if accum == "n > 1":
+                yield named(f"accum {accum} and it is, signs {a} {b}", document, {"n": 2})
+    yield named(
+        "false pred leaves D",
+        wgmma_document(half, Stored(), Stored(), parameters={"pred": "n > 1 or n < 1"}, symbols=[{"name": "n", "min": 0, "max": 3}]),
+        {"n": 2},
+    )
+    yield named("the second of three warpgroups", grouped(half, [384], "wgid == 1", 1))
+    yield named("three warpgroups", grouped(half, [384], None, 3))
+    yield named("two of three warpgroups", grouped(half, [384], "wgid != 1", 2))
+    for stage in (0, 3, 6):
+        yield named(f"stage {stage} of a ring of four", ring(opcode_of("f16", 64, "f32")), {"stage": stage})
+
+
+def grouped(opcode: str, block: list[int], guard: str | None, count: int) -> Json:
+    """A call at cta scope: every warpgroup has registers and a matrix A of its own, B is shared by all."""
+    document = wgmma_document(opcode, Stored(), Stored())
+    d, a, b = (dict(one) for one in operands_of(document))
+    axis = "1@wgid" if count == 3 else "2@wgid"
+    d["shape"], d["layout"] = [count, *d["shape"]], d["layout"].replace("S[(", f"S[({count},").replace(":(", f":({axis},")
+    if guard == "wgid == 1":
+        d["layout"] = d["layout"].replace("2@wgid,", "0,") + " + 1@wgid"
+    size = 64 * 64
+    a["shape"], a["layout"] = [count, *a["shape"]], a["layout"].replace("S[(", f"S[({count},").replace(":(", f":({size},")
+    b["shape"], b["layout"] = [count, *b["shape"]], b["layout"].replace("S[(", f"S[({count},").replace(":(", ":(0,")
+    found = {**document, "scope": "cta", "launch": {"block": block}, "operands": [d, a, b]}
+    return found | ({"guard": guard} if guard else {})
+
+
+def operands_of(document: Json) -> list[Any]:
+    """The operands of a document."""
+    found = document["operands"]
+    assert isinstance(found, list)
+    return found
+
+
+def ring(opcode: str, stages: int = 4, steps: int = 4) -> Json:
+    """A stage of a ring of matrices, known at run time: `steps` steps along K inside a row of 128 bytes."""
+    document = wgmma_document(opcode, Stored(), Stored(), (1, 1, steps))
+    operands = [dict(one) for one in operands_of(document)]
+    for one in operands[1:]:
+        rows = one["shape"][2]
+        one["shape"], one["layout"] = (
+            [stages, *one["shape"]],
+            one["layout"].replace("S[(", f"S[({stages},").replace(":(", f":({64 * rows},"),
+        )
+        one["view"] = [
+            {"op": "slice", "begin": [f"stage % {stages}", 0, 0, 0, 0], "extent": [1, None, None, None, None]},
+            {"op": "reshape", "shape": one["shape"][1:]},
+        ]
+    return {**document, "operands": operands, "symbols": [{"name": "stage", "min": 0, "max": 1023}]}
+
+
+def sparse_forms() -> Iterator[Form]:
+    """A with two of four neighbours (of .tf32 one of two), every selector."""
+    for kind, d, b in (("f16", "f32", "f16"), ("f16", "f16", "f16"), ("bf16", "f32", "bf16"), ("tf32", "f32", "tf32")):
+        for selector in (0, 1):
+            opcode = opcode_of(kind, 24, d, b, sparse=True)
+            parameters: Json = {"sp_sel": selector}
+            yield named(
+                f"{opcode}, A shared, selector {selector}", wgmma_document(opcode, Stored(), Stored(), (1, 1, 2), parameters=parameters)
+            )
+            yield named(f"{opcode}, A registers, selector {selector}", wgmma_document(opcode, None, Stored("k", 2), parameters=parameters))
+    for kind, d, b in (("e4m3", "f32", "e5m2"), ("e5m2", "f16", "e5m2"), ("s8", "s32", "u8"), ("u8", "s32", "u8")):
+        opcode = opcode_of(kind, 64, d, b, sparse=True)
+        yield named(f"{opcode}, A shared", wgmma_document(opcode, Stored("k", 1), Stored("k", 0), (1, 1, 2)))
+        yield named(f"{opcode}, A registers", wgmma_document(opcode, None, Stored()))
+    opcode = opcode_of("f16", 64, "f32", sparse=True)
+    for stored in (Stored("mn", 0), Stored("mn", 1), Stored("mn", 2), Stored("mn", 3), Stored("k", 3, start=64), Stored("k", 3, start=96)):
+        yield named(f"{opcode}, B {stored.name}", wgmma_document(opcode, Stored("mn", 2), stored))
+
+
+def wgmma_forms() -> tuple[Form, ...]:
+    """Every form, each name once."""
+    found = (*type_forms(), *stored_forms(), *call_forms(), *sparse_forms())
+    assert len({form.name for form in found}) == len(found)
+    return found

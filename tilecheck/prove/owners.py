@@ -41,7 +41,7 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
 def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
     register = side.spec if isinstance(side.spec, Register) else None
     lane = register.lane if register is not None else None
-    who = _lane_text(lane) if lane is not None else "the executing thread"
+    who = _lane_text(lane, problem.contract.collective) if lane is not None else "the executing thread"
     statement = (
         f"every element of {side.name} belongs to {who}" if register is not None else f"{side.name} is the copy of the executing thread"
     )
@@ -54,12 +54,12 @@ def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
 
 
 @lru_cache(maxsize=256)
-def _lane_text(lane: Term) -> str:
-    return f"lane {lane} of the executing warp"
+def _lane_text(lane: Term, collective: str) -> str:
+    return f"{'thread' if collective == 'warpgroup' else 'lane'} {lane} of the executing {collective}"
 
 
 def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
-    """The thread that the layout names is the one that executes the element."""
+    """The thread that the layout names is the one that executes the element, over the base variables of that thread."""
     located = side.trace.locate(coordinates(problem, repeats, side=side)).axes
     thread = {name: value for name, value in located.items() if name in THREAD_AXES}
     copies = [(axis, extent, stride) for axis, extent, stride in side.trace.replicas if axis in THREAD_AXES]
@@ -69,7 +69,7 @@ def owner_goal(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
         return not thread
     if not isinstance(side.spec, Register):
         return _memory_owner(problem, side, thread)
-    here = _owner_coordinates(problem, side.spec)
+    here = hardware_terms(problem.call.launch)
     uncovered = terms.conj(*(terms.eq(value, 0) for value in _uncovered(problem, set(thread), here)))
     choices = [
         terms.conj(*(terms.eq(terms.add(value, shift.get(axis, 0)), here[axis]) for axis, value in thread.items()))
@@ -95,15 +95,6 @@ def _memory_owner(problem: Problem, side: Side, thread: Mapping[str, Term]) -> T
     allowed = {"local": set(THREAD_AXES), "shared": {"cbx", "cby", "cbz"}}.get(side.tensor.space, set[str]())
     here = hardware_terms(problem.call.launch)
     return terms.conj(*(terms.eq(value, here[axis]) if axis in allowed else False for axis, value in thread.items()))
-
-
-def _owner_coordinates(problem: Problem, register: Register) -> Mapping[str, Term]:
-    """The hardware coordinates of the thread that holds the element."""
-    here = hardware_terms(problem.call.launch)
-    if register.lane is None:
-        return here
-    lane = terms.normal(register.lane)
-    return {name: terms.substitute(value, {"laneid": lane}) for name, value in here.items()}
 
 
 def _uncovered(problem: Problem, written: set[str], here: Mapping[str, Term]) -> Iterator[Term]:

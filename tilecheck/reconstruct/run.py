@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilecheck.call import Call
+from tilecheck.call import Call, Scalar
 from tilecheck.emit import EmissionError, emit_kernel_unchecked
 from tilecheck.emit.kernel import Kernel
 from tilecheck.errors import InputError
@@ -17,8 +17,11 @@ from tilecheck.evaluate import Model
 from tilecheck.evaluate.factors import Factored, Factors
 from tilecheck.evaluate.predict import Image
 from tilecheck.evaluate.scalar_values import ScalarFunction
+from tilecheck.fitting import chosen
 from tilecheck.reconstruct.arena import Arena, Bytes, Values, arena, room
 from tilecheck.reconstruct.assignment import least_assignment
+from tilecheck.reconstruct.computed import with_numbers as with_inputs
+from tilecheck.reconstruct.computed import wrong as wrong_results
 from tilecheck.reconstruct.device import Gpu, gpu
 from tilecheck.reconstruct.evidence import Json, now, ptx_sha256
 from tilecheck.reconstruct.factors import Fill, Finder, Placed, filled
@@ -173,6 +176,8 @@ def reconstruct(call: Call, values: Values | None = None, elected: int = 0, devi
         return _product(call, values, elected, device, form)
     if contract_of(call).scalar is not None:
         return _scalars(call, values, elected, device, form)
+    if computes(call):
+        return _computed(call, values, elected, device, form)
     observed = observe(call, values, elected, device)
     image = predicted(call, observed.values, elected)
     differences, counts = compared(observed, image)
@@ -196,6 +201,11 @@ def in_memory(call: Call) -> bool:
     return any(isinstance(operand, Memory) for operand in contract_of(call).operands)
 
 
+def _target(call: Call, arch: str) -> str:
+    """The architecture to emit for: that of the machine, or its specific form where the instruction exists there only."""
+    return f"{arch}a" if not contract_of(call).runs_on(arch) and contract_of(call).runs_on(f"{arch}a") else arch
+
+
 def factors_of(call: Call, values: Values, elected: int) -> list[Factors]:
     """What the evaluator says a product of matrices is."""
     document = json.loads(json.dumps(call.to_json()))
@@ -212,14 +222,18 @@ def observe_factors(
     *,
     contract: Contract | None = None,
     fill: Fill | None = None,
+    factors: Sequence[Factors] | None = None,
 ) -> tuple[Observed, list[Placed]]:
-    """Runs a call that multiplies matrices in memory over numbers (random ones, or those of `fill`), and the places of its factors."""
+    """Runs a call that multiplies matrices in memory over numbers (random ones, or those of `fill`), and the places of its factors.
+
+    factors: what the evaluator says, where it is known already.
+    """
     machine, whole = gpu(device), completed(call, values)
-    kernel = emit_kernel_unchecked(call, machine.arch, contract=contract)
+    kernel = emit_kernel_unchecked(call, _target(call, machine.arch), contract=contract)
     x, y, z = kernel.block
     plain = arena(kernel, machine.memory(room(kernel, whole)), whole, elected)
     finder = Finder(plain, kernel.tensors, x * y * z)
-    placed = [finder.placed(one) for one in factors_of(call, whole, elected)]
+    placed = [finder.placed(one) for one in factors or factors_of(call, whole, elected)]
     place = filled(plain, placed, fill)
     return Observed(kernel, place, machine.runs(kernel, place), machine, whole, elected), placed
 
@@ -233,7 +247,7 @@ def compared_factors(observed: Observed, placed: list[Placed]) -> tuple[tuple[Di
     after = [r for r in observed.arena.regions if r.role == "after"]
     counts: Json = {
         "registers": sum(r.size * r.copies // r.slot_bytes for r in after if r.slot_bytes),
-        "memory_bytes": sum(r.size * r.copies for r in observed.arena.regions if r.role == "tensor"),
+        "memory_bytes": sum(r.size * r.copies for r in after if not r.slot_bytes),
         "written_bytes": computed,
         "undefined_bytes": 0,
         "arena_bytes": observed.arena.bytes,
@@ -269,6 +283,52 @@ def compared_product(observed: Observed, image: Image) -> tuple[tuple[Difference
         "written_bytes": computed,
         "undefined_bytes": 0,
         "arena_bytes": observed.arena.bytes,
+        "different": len(bad),
+    }
+    return shown, counts
+
+
+def computes(call: Call) -> bool:
+    """Whether a call computes its results from numbers, a number that is moved included, rather than copying bits."""
+    contract = chosen(contract_of(call), call)
+    source = next((o for spec, o in zip(contract.operands, call.operands, strict=False) if spec.name == contract.move.src), None)
+    return contract.computed is not None and (not contract.move.dst or isinstance(source, Scalar))
+
+
+def _computed(call: Call, values: Values | None, elected: int, device: int, form: str) -> Reconstruction:
+    """The same for arithmetic: its registers hold numbers of every kind."""
+    observed, image = observe_computed(call, values, elected, device)
+    differences, counts = compared_computed(observed, image)
+    return Reconstruction(not differences, differences, evidence_of(call, observed, counts, form=form))
+
+
+def observe_computed(
+    call: Call, values: Values | None = None, elected: int = 0, device: int = 0, *, contract: Contract | None = None
+) -> tuple[Observed, Image]:
+    """Runs a call of arithmetic over random numbers, and what the evaluator says of it; contract: as for `observe`."""
+    machine, whole = gpu(device), completed(call, values)
+    kernel = emit_kernel_unchecked(call, machine.arch, contract=contract)
+    image = predicted(call, whole, elected)
+    x, y, z = kernel.block
+    place = with_inputs(arena(kernel, machine.memory(room(kernel, whole)), whole, elected), image, kernel.tensors, x * y * z)
+    return Observed(kernel, place, machine.runs(kernel, place), machine, whole, elected), image
+
+
+def compared_computed(observed: Observed, image: Image) -> tuple[tuple[Difference, ...], Json]:
+    """(the differences from results computed again, counts of what was compared)."""
+    x, y, z = observed.kernel.block
+    assert isinstance(observed.arena, DrawnArena)
+    bad, computed, exact = wrong_results(observed.arena, image, observed.kernel.tensors, x * y * z, observed.runs)
+    say = observed.arena.describe
+    shown = tuple(Difference(say(k), "the result for its inputs, or what it held", "another value") for k in bad[:MOST_SHOWN])
+    registers = sum(r.size * r.copies // r.slot_bytes for r in observed.arena.regions if r.role == "after" and r.slot_bytes)
+    counts: Json = {
+        "registers": registers - sum(len(row) == 7 for row in image.registers),
+        "memory_bytes": 0,
+        "written_bytes": computed,
+        "undefined_bytes": 0,
+        "arena_bytes": observed.arena.bytes,
+        "exact": exact,
         "different": len(bad),
     }
     return shown, counts
