@@ -8,9 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tilecheck.contracts.registers import DTYPES, FTZ, INTEGERS, ONE, RELU, ROUNDINGS, SAT, TO_INTEGER, WORD, flag, form, one_register
+from tilecheck.contracts.registers import (
+    BITS,
+    DTYPES,
+    FTZ,
+    INTEGERS,
+    ONE,
+    RELU,
+    ROUNDINGS,
+    SAT,
+    TO_INTEGER,
+    WORD,
+    computed,
+    flag,
+    form,
+    one_register,
+    parts,
+    words,
+)
 from tilecheck.spec import (
     AtomAxis,
+    Computed,
     Contract,
     Entry,
     Exclusion,
@@ -18,6 +36,7 @@ from tilecheck.spec import (
     Floor,
     Grammar,
     Register,
+    Result,
     Slot,
     both,
     either,
@@ -158,7 +177,7 @@ def cvt(q: Mapping[str, str]) -> Contract:
         operands[0] = replace(operands[0], atom=ONE)
     if q["rounding"] == "rs":
         operands.append(replace(one_register("rbits", "b32"), dtypes=None, atom=ONE if target in FOURS else None))
-    found = form(CVT, q, tuple(operands))
+    found = replace(form(CVT, q, tuple(operands)), computed=_computed(q, pairs=pairs))
     late = (
         "9.1"
         if target in EIGHTS and source == "bf16x2"
@@ -169,6 +188,17 @@ def cvt(q: Mapping[str, str]) -> Contract:
         else ""
     )
     return replace(found, isa=late, also=CVT.arch_also(q))
+
+
+def _computed(q: Mapping[str, str], *, pairs: bool) -> Computed | None:
+    """The conversion of every number; None where random bits decide, too."""
+    if q["rounding"] == "rs":
+        return None
+    if not pairs:
+        return computed("cvt", q, {"d": q["type"], "a": q["source"]})
+    each = BITS[q["type"]] // 2
+    results = tuple(Result(bit, each, type_, ((name, 0, q["source"]),)) for (bit, type_), name in zip(parts(q["type"]), "ba", strict=True))
+    return Computed("d", "cvt", words(q), results)
 
 
 FAMILY = Family("conversions", (Entry(CVT, cvt),))

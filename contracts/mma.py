@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tilecheck.spec import (
     AtomAxis,
+    Choice,
     Contract,
     Entries,
     Entry,
@@ -23,6 +24,7 @@ from tilecheck.spec import (
     Parameter,
     Product,
     Register,
+    Scale,
     Slot,
     both,
     either,
@@ -321,6 +323,66 @@ def _one_step(register: Register) -> Register:
     return replace(register, over=tuple(name for name in register.over if name != "k"), then=None)
 
 
+SHARE = {16: (4, 2), 8: (4, 2), 32: (2, 1), 4: (8, 4)}
+"""Of elements of so many bits: how many neighbours along K four bits of metadata are about, and how many of those A has."""
+ORDERED = tuple((low | high << 2, (low, high)) for low in range(4) for high in range(low + 1, 4))
+"""The metadata of two of four, and which two: the lower one in the lower bits."""
+OFFSETS = {
+    16: ORDERED,
+    8: ORDERED,
+    32: ((0b0100, (0,)), (0b1110, (1,))),
+    4: tuple((value, (2 * low, 2 * low + 1, 2 * high, 2 * high + 1)) for value, (low, high) in ORDERED),
+}
+"""The values of metadata that mean something, and the neighbours that they choose: of .tf32 as of two halves, of 4-bit elements in pairs."""
+
+
+def _bits(q: Mapping[str, str], side: str) -> int:
+    """The bits that an element of A or B fills."""
+    return 4 if q["kind"] in PACKED_KINDS else BITS[q[side]]
+
+
+def _chosen(side: tuple[Register, Entries], q: Mapping[str, str]) -> tuple[tuple[Register, Entries], Choice]:
+    """A with some of every group of neighbours: its entries are numbered in their group, and metadata says which of the neighbours each is.
+
+    A row has as many groups of four bits as there are groups of neighbours; the low bits are about the first. Where that is half a word, one lane of
+    four (the selector says which) has row g in the low half of its word and row g + 8 in the high half. Where it is a word, two lanes do: of types of
+    16 bits and more each has half of K of both rows, of narrower ones all of one row. Where it is two words, four lanes: rows g and g + 8 of the
+    lower half of K, then of the upper.
+    """
+    register, entries = side
+    bits, depth = _bits(q, "a"), shape_of(q["shape"])[2]
+    wide, kept = SHARE[bits]
+    place = dict(entries.at)["k"]
+    group = place // kept
+    at = (("m", ROW), ("k", wide * group), ("entry", place % kept))
+    words, half, selector = 4 * depth // wide, ROW // 8, var("f")
+    if words == 16:
+        lane, bit = selector, 16 * half + 4 * group
+    elif words == 32 and bits >= 16:
+        lane, bit = 2 * selector + group // 4, 16 * half + 4 * (group % 4)
+    elif words == 32:
+        lane, bit = 2 * selector + half, 4 * group
+    else:
+        lane, bit = half + 2 * (group // 8), 4 * (group % 8)
+    choice = Choice("e", 4 * (ROW % 8) + lane, bit, 4, "k", place % kept, OFFSETS[bits])
+    return (register, replace(entries, at=at)), choice
+
+
+def _scaling(a: Entries, b: Entries, q: Mapping[str, str]) -> tuple[Scale, Scale]:
+    """The scales of a row of A and of a column of B, one for each K / N neighbours: bytes of words that lanes of the row's (column's) four give."""
+    chunk = shape_of(q["shape"])[2] // vector_size(q)
+    (row, left), (column, right) = ((dict(side.at)[name], dict(side.at)["k"] // chunk) for side, name in ((a, "m"), (b, "n")))
+    return (
+        Scale("scale_a", q["scale"], 4 * (row % 8) + 2 * var("thread_id_a") + row // 8, 8 * (var("byte_id_a") + left)),
+        Scale("scale_b", q["scale"], 4 * column + var("thread_id_b"), 8 * (var("byte_id_b") + right)),
+    )
+
+
+def vector_size(q: Mapping[str, str]) -> int:
+    """How many scales a row of A (a column of B) has."""
+    return int(q["vector"][11:-1]) if q["vector"] else 2 if q["kind"] == "kind::mxf4" else 1
+
+
 def _every_lane(name: str, over: tuple[str, ...]) -> Register:
     """A word that the instruction names in every lane, whichever lanes it takes: metadata, scales."""
     return Register(
@@ -334,15 +396,14 @@ def _selector(name: str, choices: tuple[int, ...], bits: int = 32) -> Parameter:
 
 def _metadata(q: Mapping[str, str], depth: int) -> Parameter:
     """The selector: which of the lanes of a group of four (which pair of them) give the metadata."""
-    bits = BITS[q["a"]] if q["kind"] not in PACKED_KINDS else 4
+    bits = _bits(q, "a")
     lanes = {(16, 16): 4, (32, 8): 4, (16, 32): 2, (32, 16): 2, (8, 32): 2, (4, 64): 2}.get((bits, depth), 1)
     return _selector("f", tuple(range(lanes)))
 
 
 def _scales(q: Mapping[str, str]) -> tuple[Parameter, ...]:
     """Which byte of the word of a scale is the first used, and which lanes (pairs of lanes) of four give it."""
-    size = int(q["vector"][11:-1]) if q["vector"] else 2 if q["kind"] == "kind::mxf4" else 1
-    first = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,)}[size]
+    first = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,)}[vector_size(q)]
     sides = (("a", (0, 1)), ("b", (0, 1, 2, 3)))
     return tuple(
         one for side, lanes in sides for one in (_selector(f"byte_id_{side}", first, 16), _selector(f"thread_id_{side}", lanes, 16))
@@ -356,7 +417,7 @@ def _operands(q: Mapping[str, str]) -> tuple[tuple[Register, Entries], ...]:
         a, b = quarter_factor("a", "m", q), quarter_factor("b", "n", q)
         d, c = quarter_accumulator("d", q["d"], write=True), quarter_accumulator("c", q["c"], write=False)
     else:
-        bits = {side: 4 if q["kind"] in PACKED_KINDS else BITS[q[side]] for side in "ab"}
+        bits = {side: _bits(q, side) for side in "ab"}
         kept = k // 2 if q["sparse"] else k
         a, b = factor("a", "row", m, kept, bits["a"]), factor("b", "column", n, k, bits["b"])
         d, c = accumulator("d", m, q["d"], write=True), accumulator("c", m, q["c"], write=False)
@@ -374,6 +435,7 @@ def _version(q: Mapping[str, str]) -> str:
 def mma(q: Mapping[str, str]) -> Contract:
     """D = A * B + C; over K repeats the first step adds C and the later ones D."""
     d, a, b, c = _operands(q)
+    a, choice = _chosen(a, q) if q["sparse"] else (a, None)
     operands, loops = (d[0], a[0], b[0], c[0]), ("m", "n", "k")
     if q["d"] != q["c"]:
         operands, loops = tuple(_one_step(register) for register in operands), ("m", "n")
@@ -388,7 +450,7 @@ def mma(q: Mapping[str, str]) -> Contract:
         operands = (*operands, _every_lane("scale_a", ("m", "k")), _every_lane("scale_b", ("n", "k")))
         parameters = (*parameters, *_scales(q))
         issue += ", {scale_a}, {{{byte_id_a}, {thread_id_a}}}, {scale_b}, {{{byte_id_b}, {thread_id_b}}}"
-    plain = not q["sparse"] and not q["scaling"]
+    scales = _scaling(a[1], b[1], q) if q["scaling"] else None
     return Contract(
         opcode=MMA.spell(q),
         mnemonic="mma",
@@ -404,7 +466,7 @@ def mma(q: Mapping[str, str]) -> Contract:
         also=MMA.arch_also(q),
         isa=_version(q),
         loops=loops,
-        product=Product(d[1], a[1], b[1], c[1], q["op"] or "mul") if plain else None,
+        product=Product(d[1], a[1], b[1], c[1], q["op"] or "mul", choice=choice, scales=scales),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tilecheck.spec import (
     AtomAxis,
+    Computed,
     Contract,
     Entry,
     Exclusion,
@@ -21,6 +22,7 @@ from tilecheck.spec import (
     Move,
     Parameter,
     Register,
+    Result,
     Slot,
     both,
     either,
@@ -188,7 +190,7 @@ DIV = _grammar(
         "f64": {"rounding": ROUNDINGS},
     },
     (),
-    "PTX ISA 9.7.1.6, 9.7.3.7",
+    "PTX ISA 9.7.1.8, 9.7.3.8",
     rules=_one_of(".approx, .full, .rn, .rz, .rm, .rp"),
 )
 ROOTS: Allowed = {"f32": {"mode": _may("approx"), "rounding": _may(*ROUNDINGS), "ftz": _may("ftz")}, "f64": {"rounding": ROUNDINGS}}
@@ -222,8 +224,8 @@ SIGNS: Allowed = {
     **dict.fromkeys(("s16", "s32", "s64", "f64", "bf16", "bf16x2"), PLAIN),
     **{key: {"ftz": _may("ftz")} for key in ("f32", "f16", "f16x2")},
 }
-ABS = _grammar("abs", (FTZ,), SIGNS, (Floor(OF_BF16, "sm_80"),), "PTX ISA 9.7.1.11, 9.7.3.9, 9.7.4.6")
-NEG = _grammar("neg", (FTZ,), SIGNS, (Floor(OF_BF16, "sm_80"),), "PTX ISA 9.7.1.12, 9.7.3.10, 9.7.4.5")
+ABS = _grammar("abs", (FTZ,), SIGNS, (Floor(OF_BF16, "sm_80"),), "PTX ISA 9.7.1.10, 9.7.3.9, 9.7.4.6")
+NEG = _grammar("neg", (FTZ,), SIGNS, (Floor(OF_BF16, "sm_80"),), "PTX ISA 9.7.1.11, 9.7.3.10, 9.7.4.5")
 CHOSEN = {"NaN": _may("NaN"), "xorsign": _may("xorsign"), "abs": _may("abs")}
 CHOICES: Allowed = {
     **dict.fromkeys((*INTEGERS, "u16x2", "f64"), PLAIN),
@@ -254,10 +256,37 @@ def _choice(mnemonic: str, source: str) -> Grammar:
     return _grammar(mnemonic, slots, CHOICES, floors, source, rules=SIGNED)
 
 
-MIN, MAX = _choice("min", "PTX ISA 9.7.1.13, 9.7.3.11, 9.7.4.7"), _choice("max", "PTX ISA 9.7.1.14, 9.7.3.12, 9.7.4.8")
+MIN, MAX = _choice("min", "PTX ISA 9.7.1.12, 9.7.3.11, 9.7.4.7"), _choice("max", "PTX ISA 9.7.1.13, 9.7.3.12, 9.7.4.8")
 MOV = _grammar(
     "mov", (), dict.fromkeys(("b16", "b32", "b64", "b128", *INTEGERS, "f32", "f64", "pred"), PLAIN), (), "PTX ISA 9.7.9.3, 9.7.9.4"
 )
+
+
+def parts(type_: str) -> tuple[tuple[int, str], ...]:
+    """(lowest bit, type) of every number in a register of a type, the lowest first."""
+    single, _, count = type_.partition("x")
+    each = BITS[type_] // int(count or 1)
+    return tuple((each * k, single) for k in range(int(count or 1)))
+
+
+MODIFIERS = ("half", "rounding", "mode", "ftz", "sat", "satfinite", "oob", "relu", "late", "NaN", "xorsign", "abs")
+"""The slots that say how a result is computed."""
+
+
+def words(q: Mapping[str, str]) -> tuple[str, ...]:
+    """What is written of them."""
+    return tuple(q[slot] for slot in MODIFIERS if q.get(slot))
+
+
+def computed(operator: str, q: Mapping[str, str], types: Mapping[str, str]) -> Computed:
+    """An operator applied to every number of a register. types: of the registers by operand, the destination first."""
+    dst, *sources = types
+    every = {name: parts(type_) for name, type_ in types.items()}
+    each = BITS[types[dst]] // len(every[dst])
+    results = tuple(
+        Result(bit, each, type_, tuple((name, *every[name][k]) for name in sources)) for k, (bit, type_) in enumerate(every[dst])
+    )
+    return Computed(dst, operator, words(q), results)
 
 
 def one_register(name: str, type_: str, *, number: bool = True, any_type: bool = False) -> Register:
@@ -301,12 +330,13 @@ def _of(grammar: Grammar, names: str) -> Callable[[Mapping[str, str]], Contract]
     """The contract of an instruction whose operands are of one type; with a mixed type all but the result and the last operand are of that."""
 
     def contract(q: Mapping[str, str]) -> Contract:
-        operands = [one_register(name, q["type"]) for name in names]
+        types = dict.fromkeys(names, q["type"])
         if q.get("mixed"):
-            operands[1:-1] = [one_register(name, q["mixed"]) for name in names[1:-1]]
+            types |= dict.fromkeys(names[1:-1], q["mixed"])
         if q.get("half") == "wide":
-            operands[0] = one_register("d", f"{q['type'][0]}{2 * BITS[q['type']]}")
-        return form(grammar, q, tuple(operands))
+            types["d"] = f"{q['type'][0]}{2 * BITS[q['type']]}"
+        operands = tuple(one_register(name, type_) for name, type_ in types.items())
+        return replace(form(grammar, q, operands), computed=computed(grammar.mnemonic, q, types))
 
     return contract
 
@@ -315,8 +345,13 @@ def choice(grammar: Grammar) -> Callable[[Mapping[str, str]], Contract]:
     """The lesser or greater of two; of three from sm_100 on."""
 
     def contract(q: Mapping[str, str]) -> Contract:
-        two = form(grammar, q, tuple(one_register(name, q["type"]) for name in "dab"))
-        three = form(grammar, q, tuple(one_register(name, q["type"]) for name in "dabc"))
+        two, three = (
+            replace(
+                form(grammar, q, tuple(one_register(name, q["type"]) for name in names)),
+                computed=computed(grammar.mnemonic, q, dict.fromkeys(names, q["type"])),
+            )
+            for names in ("dab", "dabc")
+        )
         three = replace(three, arch="sm_100", isa="8.8")
         if q["type"] != "f32" or q["xorsign"]:
             return two
@@ -328,9 +363,10 @@ def choice(grammar: Grammar) -> Callable[[Mapping[str, str]], Contract]:
 def mov(q: Mapping[str, str]) -> Contract:
     """The copy of a register; a register of .b32, .b64 or .b128 from its parts, the first in the lowest bits, or into them."""
     bits, sides = BITS[q["type"]], tuple(one_register(name, q["type"], any_type=True) for name in "da")
-    whole = form(MOV, q, sides, Move("d", "a", source=(WORD,)))
-    parts = [count for count in (2, 4) if q["type"] in {"b32", "b64", "b128"} and bits // count in {16, 32, 64}]
-    return replace(whole, variants=tuple(one for count in parts for one in (_pack(whole, bits, count), _unpack(whole, bits, count))))
+    one = Computed("d", "mov", (), (Result(0, bits, q["type"], (("a", 0, q["type"]),)),))
+    whole = replace(form(MOV, q, sides, Move("d", "a", source=(WORD,))), computed=one)
+    counts = [count for count in (2, 4) if q["type"] in {"b32", "b64", "b128"} and bits // count in {16, 32, 64}]
+    return replace(whole, variants=tuple(one for count in counts for one in (_pack(whole, bits, count), _unpack(whole, bits, count))))
 
 
 def _pieces(name: str, bits: int, count: int) -> Register:
@@ -341,13 +377,13 @@ def _pack(whole: Contract, bits: int, count: int) -> Contract:
     operands = (replace(whole.operands[0], atom=ONE), _pieces("a", bits, count))
     assert isinstance(operands[0], Register)
     move = Move("d", "a", source=(PART, 0), parts=(AtomAxis("part", count),))
-    return replace(whole, operands=operands, move=move, issue="{opcode} {d}, {a};", variants=())
+    return replace(whole, operands=operands, move=move, issue="{opcode} {d}, {a};", variants=(), computed=None)
 
 
 def _unpack(whole: Contract, bits: int, count: int) -> Contract:
     operands = (_pieces("d", bits, count), replace(whole.operands[1], atom=ONE, number=""))
     move = Move("d", "a", source=(0, WORD), parts=(AtomAxis("part", 1),))
-    return replace(whole, operands=operands, move=move, issue="{opcode} {d}, {a};", variants=())
+    return replace(whole, operands=operands, move=move, issue="{opcode} {d}, {a};", variants=(), computed=None)
 
 
 def _entries() -> tuple[Entry, ...]:

@@ -42,14 +42,15 @@ def chosen(contract: Contract, call: Call) -> Contract:
         return _composed(Same(contract), call.function)
     for k, one in enumerate(contract.variants):
         if len(one.operands) == len(call.operands):
-            pairs = ((o, view) for o, view in zip(one.operands, call.operands, strict=True) if isinstance(view, View))
-            if all(_suits(view, o, one.atom_of(o)[-1].extent) for o, view in pairs):
+            if all(_suits(given, o, one.atom_of(o)[-1].extent) for o, given in zip(one.operands, call.operands, strict=True)):
                 return _variant(Same(contract), k)
     return contract
 
 
-def _suits(view: View, operand: Operand, last: int) -> bool:
-    """Whether a view is in registers or memory as an operand is, with elements as wide and a last axis as long."""
+def _suits(view: View | Scalar, operand: Operand, last: int) -> bool:
+    """Whether a view is in registers or memory as an operand is, with elements as wide and a last axis as long; a number, whether one may stand there."""
+    if isinstance(view, Scalar):
+        return isinstance(operand, Register) and bool(operand.number)
     in_registers = view.tensor.space == "register"
     return in_registers == isinstance(operand, Register) and view.trace.bits == operand.bits and view.trace.shape[-1:] == (last,)
 

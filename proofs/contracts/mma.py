@@ -90,15 +90,19 @@ def every_part_of_an_element_is_an_entry_of_its_own(t: Theorem) -> None:
         t.show(any_of(not_(same), equal(a, b)), f"{name}: one to one")
         m, n, deep = (int(part) for part in contract.qualifiers["shape"][1:].replace("n", "k").split("k"))
         extents = {"m": m, "n": n, "k": deep, "problem": 4}
+        choice = contract.product.choice if contract.product is not None and side is contract.product.left else None
+        sizes = extents if choice is None else extents | {"entry": len(choice.offsets[0][1])}
         for index, term in side.at:
-            t.show(all_of(le(0, substitute(term, a)), lt(substitute(term, a), extents[index])), f"{name}: {index} in range")
-        t.holds(prod(axes.values()) == prod(extents[index] for index, _ in side.at), f"{name}: as many parts as entries")
+            t.show(all_of(le(0, substitute(term, a)), lt(substitute(term, a), sizes[index])), f"{name}: {index} in range")
+        held = prod(extents[index] for index, _ in side.at) if choice is None else m * deep // 2
+        t.holds(prod(axes.values()) == held, f"{name}: as many parts as entries")
 
 
 @theorem
 def a_permutation_of_k_in_a_and_b_changes_no_product(t: Theorem) -> None:
     """Entries that meet have the same k. Shifted around in both they meet as before; in one alone none of them do."""
-    for k, contract in enumerate(c for c in every_form() if c.product is not None and c.qualifiers["d"] == c.qualifiers["c"]):
+    plain = (c for c in every_form() if c.product is not None and c.product.choice is None and c.qualifiers["d"] == c.qualifiers["c"])
+    for k, contract in enumerate(plain):
         assert contract.product is not None
         left, right = contract.product.left, contract.product.right
         deep = int(contract.qualifiers["shape"].split("k")[1])
@@ -108,6 +112,33 @@ def a_permutation_of_k_in_a_and_b_changes_no_product(t: Theorem) -> None:
         moved = [terms.mod(terms.add(one, shift), deep) for one in (a, b)]
         t.show(any_of(all_of(eq(a, b), eq(*moved)), all_of(ne(a, b), ne(*moved))), f"{contract.opcode}: in both")
         t.show(any_of(ne(a, b), ne(moved[0], b)), f"{contract.opcode}: in A alone")
+
+
+@theorem
+def every_group_of_neighbours_has_metadata_of_its_own_which_names_different_ones(t: Theorem) -> None:
+    """Of sparse products: (row, first k) -> (lane, bit) is one to one where the groups differ, and a value names neighbours of the group in ascending order."""
+    seen: set[object] = set()
+    for k, contract in enumerate(c for c in every_form() if c.product is not None and c.product.choice is not None):
+        assert contract.product is not None
+        left, choice = contract.product.left, contract.product.choice
+        assert choice is not None
+        if (choice, left.at) in seen:
+            continue
+        seen.add((choice, left.at))
+        a, b = coordinate(t, axes_of(contract, left), f"_a{k}"), coordinate(t, axes_of(contract, left), f"_b{k}")
+        selector = t.symbol(f"f_{k}", min=0, max=contract.by_name("f").choices[-1])
+        here, there = ({**point, "f": selector} for point in (a, b))
+        same = all_of(*(eq(substitute(term, here), substitute(term, there)) for term in (choice.lane, choice.bit)))
+        group = {name: term for name, term in left.at if name in {"m", "k"}}
+        t.show(
+            any_of(not_(same), *([all_of(*(eq(substitute(one, a), substitute(one, b)) for one in group.values()))])),
+            f"{contract.opcode}: its own",
+        )
+        lane, bit = substitute(choice.lane, here), substitute(choice.bit, here)
+        t.show(all_of(le(0, lane), lt(lane, 32), le(0, bit), le(bit, 28), eq(terms.mod(bit, 4), 0)), f"{contract.opcode}: in range")
+        wide = 2 * len(choice.offsets[0][1])
+        ascending = all(list(offsets) == sorted(set(offsets)) and set(offsets) <= set(range(wide)) for _, offsets in choice.offsets)
+        t.holds(ascending and len({offsets for _, offsets in choice.offsets}) == len(choice.offsets), f"{contract.opcode}: neighbours")
 
 
 @theorem

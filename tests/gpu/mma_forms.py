@@ -95,6 +95,7 @@ def other_spellings() -> Iterator[str]:
 
 
 SM_90 = tuple(opcode for opcode in spellings() if "kind::" not in opcode)
+SPARSE_SM_90 = tuple(opcode for opcode in other_spellings() if "kind::" not in opcode)
 
 
 def mma_forms() -> Iterator[Form]:
@@ -112,15 +113,31 @@ def mma_forms() -> Iterator[Form]:
     for scope, axis, warps in (("warpgroup", "1@wid_in_wg", 4), ("cta", "1@warpid", 2)):
         yield Form("mma", f"{half}, {scope} scope", _grouped(mma_document(half), scope, axis, warps))
     symbols = [{"name": "n", "min": 0, "max": 4}]
+    yield Form("mma", f"{half}, C is 3*n - 5", _number({**mma_document(half, {"k": 2}), "symbols": symbols}, "3*n - 5"), {"n": 4})
+    yield Form("mma", f"{bytes_}, C is -n", _number({**mma_document(bytes_, {"k": 2}), "symbols": symbols}, "-n"), {"n": 3})
+    halves = "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"
+    yield Form("mma", f"{halves}, C is n", _number({**mma_document(halves, {"k": 2}), "symbols": symbols}, "n"), {"n": 3})
     for value, preserved in ((3, False), (0, True)):
         parameters = {"pred": "n > 1", **({"preserve_dst": True} if preserved else {})}
         name = f"{half}, a predicate that {'holds' if value else 'does not'}"
         yield Form("mma", name, mma_document(half, symbols=symbols, parameters=parameters), {"n": value})
 
 
+def sparse_forms() -> Iterator[Form]:
+    """Every sparse form of sm_90 over two steps of K, with every selector of those that have several."""
+    for opcode in SPARSE_SM_90:
+        document = mma_document(opcode, {"k": 2})
+        contract = mma(MMA.read(opcode))  # type: ignore[arg-type]
+        for choice in contract.by_name("f").choices:
+            name = opcode if len(contract.by_name("f").choices) == 1 else f"{opcode}, selector {choice}"
+            yield Form("mma", name, {**document, "parameters": {"f": choice}})
+    half = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
+    yield Form("mma", f"{half}, 2 x 2 x 2 steps", mma_document(half, {"m": 2, "n": 2, "k": 2}))
+
+
 def later_mma_forms() -> Iterator[Form]:
-    """The forms of later architectures, and the sparse ones, whose product is not computed here: assembled."""
-    for opcode in (*(one for one in spellings() if "kind::" in one), *other_spellings()):
+    """The forms of later architectures: assembled."""
+    for opcode in (one for one in (*spellings(), *other_spellings()) if "kind::" in one):
         yield Form("mma", opcode, mma_document(opcode, {"k": 2}))
 
 
@@ -139,7 +156,7 @@ def _in_place(document: Json) -> Json:
     return {**document, "operands": [{**one, "tensor": "X"} if one["name"] in {"C", "D"} else one for one in _operands(document)]}
 
 
-def _number(document: Json, value: float) -> Json:
+def _number(document: Json, value: float | str) -> Json:
     return {**document, "operands": [*_operands(document)[:3], {"name": "C", "value": value}]}
 
 

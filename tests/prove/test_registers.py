@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -170,7 +171,7 @@ def test_every_form_is_proved_by_structure_alone(mnemonic):
             assert {clause.method for clause in verdict.clauses} == {"structure"}
 
 
-def predicted(document: Json, **values: int) -> list[list[Any]]:
+def predicted(document: Json, **values: int | list[int]) -> list[list[Any]]:
     contract = find_contract(document["opcode"])
     assert isinstance(contract, Contract)
     return Model(data(contract), document).predict(values).registers
@@ -187,9 +188,36 @@ def test_an_unpack_has_the_low_half_first():
     assert rows[7, 3] == [["A", [0, 0, 7, 1, byte]] for byte in (2, 3)]
 
 
-def test_arithmetic_is_not_predicted():
-    with pytest.raises(UnpredictedError, match=r"add\.f32"):
-        predicted(call("add.f32"))
+def test_arithmetic_names_its_sources():
+    row = next(row for row in predicted(call("fma.rz.f32")) if row[3:5] == [7, 1])
+    sources = [["f32", [name, [0, 0, 7, 1], 0]] for name in "ABC"]
+    assert row[5:] == [None, "computed", {"by": "fma.rz", "entries": [{"bit": 0, "bits": 32, "type": "f32", "of": sources}]}]
+
+
+def test_a_pair_is_computed_half_by_half():
+    row = next(row for row in predicted(call("cvt.rn.f16x2.f32")) if row[3:5] == [7, 1])
+    assert [(one["bit"], one["of"][0][1][0]) for one in row[7]["entries"]] == [(0, "B"), (16, "A")]
+    halves = predicted(number(call("fma.rn.f16x2"), 3, 0x3C00BC00))[0][7]["entries"]
+    assert [one["of"][2][1] for one in halves] == [{"bits": 0x3C00BC00}, {"bits": 0x3C00}]
+
+
+def test_a_number_is_moved():
+    rows = predicted(symbolic(call("mov.u32"), 1, "n * n"), n=-3)
+    assert {json.dumps(row[7]["entries"][0]["of"]) for row in rows} == {'[["u32", 9]]'}
+
+
+def test_a_symbol_of_each_lane_has_its_own_value():
+    lanes = list(range(32))
+    rows = predicted(symbolic(call("add.s32"), 2, "n + laneid", varies="thread"), n=lanes)
+    assert all(row[7]["entries"][0]["of"][1] == ["s32", 2 * row[3]] for row in rows)
+
+
+def test_what_reads_what_an_earlier_instruction_wrote_is_not_predicted():
+    document = call("add.f32")
+    document["operands"][0] |= {"tensor": "X", "layout": "S[(32,2,1):(1@laneid,1,1)] + 1"}
+    document["operands"][1] |= {"tensor": "X"}
+    with pytest.raises(UnpredictedError, match="earlier instruction"):
+        predicted(document)
 
 
 # --- mutants ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from tilecheck.evaluate.box_image import BoxImage
 from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
+from tilecheck.evaluate.computed import Computations
 from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import LimitError
 from tilecheck.evaluate.fields import specialised
@@ -22,7 +23,6 @@ from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.participation import participation
 from tilecheck.evaluate.predict import Image, Prediction, UnpredictedError, Values
 from tilecheck.evaluate.products import Products
-from tilecheck.evaluate.scalars import Compositions
 from tilecheck.evaluate.views import Coordinate
 
 LIMIT = 2_000_000
@@ -87,7 +87,9 @@ class Model:
         """The clauses about parameters that say what is accessed."""
         self.scalars = tuple(f"{name}.type" for name in self.case.scalars)
         """The clauses about the values of expressions in the place of operands."""
-        self.shapes = tuple(f"{p['name']}.shape" for p in self.case.specs.values() if p["kind"] == "shape" and p["name"] in self.case.parameters)
+        self.shapes = tuple(
+            f"{p['name']}.shape" for p in self.case.specs.values() if p["kind"] == "shape" and p["name"] in self.case.parameters
+        )
         """The clauses about the shape that the call says of the instruction."""
         self.clauses = ("operands", *self._operand_clauses()) if self.case.problem is None else ("operands",)
 
@@ -289,10 +291,10 @@ class Model:
         """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
         if self.case.product is not None:
             return Products(self.case, self.case.product, values, elected).image()
-        if self.case.function:
-            return Compositions(self.case, values, elected).image()
         if self.boxes is not None:
             return BoxImage(self.boxes, values, elected).image()
+        if self.case.computed is not None and self.case.move["src"] not in self.operands:
+            return Computations(self.case, self.case.computed, values, elected).image()
         if not self.case.move["dst"]:
             if any(operand.write for operand in self.case.operands):
                 raise UnpredictedError(f"what {self.case.opcode} computes is not predicted")
@@ -349,7 +351,9 @@ class Model:
         if short == "storage":
             return self._first_split(operand, budget)
         if operand.name in self.matrices and short in {"base.period", "descriptor", "backing"}:
-            return self._first_whole(short, operand, budget) or (None if short == "base.period" else self._first_element(short, operand, budget))
+            return self._first_whole(short, operand, budget) or (
+                None if short == "base.period" else self._first_element(short, operand, budget)
+            )
         if short in {"shape", "replica", "backing"}:
             return self._first_of_operand(short, operand, budget)
         return self._first_element(short, operand, budget)

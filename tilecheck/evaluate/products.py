@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -11,7 +11,7 @@ from tilecheck.evaluate.case import Case, Operand
 from tilecheck.evaluate.expressions import term
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.parameters import number as number_of
-from tilecheck.evaluate.predict import Image, Place, Replay, Row, UnpredictedError, Values
+from tilecheck.evaluate.predict import Image, Place, Replay, Row, Unit, UnpredictedError, Values
 from tilecheck.evaluate.views import Coordinate
 
 Index = tuple[int, ...]
@@ -25,6 +25,7 @@ class Entries:
         self.type = str(data["type"])
         self.names = tuple(str(name) for name, _ in data["at"])
         self.places: dict[Index, tuple[Coordinate, int]] = {}
+        self.points: dict[Index, dict[str, int]] = {}
         self.bits, self.low = int(data["bits"]), int(data["low"])
         if operand is None:
             return
@@ -36,7 +37,8 @@ class Entries:
                 number = 0
                 for digit, (_, extent) in zip(part, parts, strict=True):
                     number = number * extent + digit
-                self.places[tuple(term(form, at) for _, form in data["at"])] = (atom, number)
+                index = tuple(term(form, at) for _, form in data["at"])
+                self.places[index], self.points[index] = (atom, number), at
 
 
 class Products(Replay):
@@ -47,7 +49,19 @@ class Products(Replay):
         operands = {operand.name: operand for operand in case.operands}
         self.sides = {name: Entries(data[name], operands.get(str(data[name]["operand"]))) for name in ("dst", "left", "right", "addend")}
         self.combine = str(data["combine"])
+        self.choice: Mapping[str, Any] | None = data.get("choice")
+        self.scales: Sequence[Mapping[str, Any]] = data.get("scales") or ()
+        self.operands = operands
+        self.selectors = {
+            name: case.parameters[name] for name, spec in case.specs.items() if spec["kind"] == "selector" and name in case.parameters
+        }
+        left, right = self.sides["left"].type, self.sides["right"].type
+        self.types = [left, right, *(str(scale["type"]) for scale in self.scales)]
         self.addend = str(data["addend"]["operand"])
+        self.accumulates: str | None = data.get("accumulates")
+        self.signs: tuple[str, ...] = tuple(data.get("signs", ()))
+        self.sources: dict[tuple[Any, ...], Row] = {}
+        self.known: dict[tuple[str, Index], Index] = {}
         target = self.sides["dst"].operand
         assert target is not None
         self.target = target
@@ -62,9 +76,7 @@ class Products(Replay):
     def image(self) -> Image:
         """Every slot that the call writes; UnpredictedError where an instruction reads what an earlier one wrote."""
         rows: list[Row] = []
-        if any(
-            side.operand is not None and side.operand.tensor == self.target.tensor for name, side in self.sides.items() if name != "dst"
-        ):
+        if any(operand.tensor == self.target.tensor for operand in self.operands.values() if operand is not self.target):
             self._note_writes()
         for thread in self.executing():
             if self.scene(thread).predicate(thread):
@@ -120,8 +132,9 @@ class Products(Replay):
                         "bits": dst.unit_bits,
                         "type": dst.type,
                         "plus": self._addend(thread, free, step, index),
-                        "of": [self.sides["left"].type, self.sides["right"].type],
+                        "of": self.types,
                         "products": [pair for one in self._steps(summed, step) for pair in self._pairs(thread, free, one, index)],
+                        **({"negated": True} if self.negated else {}),
                     }
                     slots.setdefault((unit.thread, unit.slot), []).append(entry)
         for (holder, slot), entries in slots.items():
@@ -130,31 +143,100 @@ class Products(Replay):
     def _addend(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Row:
         """The entry that the sum starts from, with its type: a source, or a number."""
         side = self.sides["addend"]
+        if not self._accumulating(thread):
+            return [side.type, 0]
         if side.operand is None:
             return [side.type, number_of(self.scene(thread), self.addend, thread)]
         first = {**dict.fromkeys(self.case.loops, 0), **step}
         return [side.type, self._source(side, thread, free, first, index)]
 
-    def _pairs(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Iterator[list[Row]]:
-        """The entries that are multiplied in one step, in the order of the index that is summed over."""
+    def _accumulating(self, thread: Thread) -> bool:
+        """Whether the first step adds anything."""
+        if self.accumulates is None:
+            return True
+        given = self.case.conditional.get(self.accumulates)
+        return bool(self.case.specs[self.accumulates]["default"] if given is None else given.value(self.scene(thread).environment(thread)))
+
+    @property
+    def negated(self) -> bool:
+        """Whether the products are subtracted: an odd number of signs is -1."""
+        values = (self.case.parameters.get(name, self.case.specs[name]["default"]) for name in self.signs)
+        return prod(values) < 0
+
+    def _pairs(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Iterator[list[Any]]:
+        """The entries that are multiplied in one step, in the order of the index that is summed over: of left, of right, and their scales."""
         left, right, own = self.sides["left"], self.sides["right"], dict(zip(self.sides["dst"].names, index, strict=True))
         for at in self.rows_of[tuple(own[left.names[k]] for k in self.kept)]:
             named = {**own, **dict(zip(left.names, at, strict=True))}
             other = tuple(named[name] for name in right.names)
-            yield [self._source(left, thread, free, step, at), self._source(right, thread, free, step, other)]
+            pair: list[Any] = [self._source(left, thread, free, step, at)]
+            if self.choice is None:
+                pair.append(self._source(right, thread, free, step, other))
+            else:
+                pair.append(self._chosen(self.choice, thread, free, step, at, named))
+            for scale, side, place in zip(self.scales, (left, right), (at, other), strict=False):
+                pair.append(self._scale(scale, side, thread, free, step, place))
+            yield pair
+
+    def _chosen(
+        self, choice: Mapping[str, Any], thread: Thread, free: Coordinate, step: Mapping[str, int], at: Index, named: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """{"by": the bits of a word, "among": [value, entry of right], ...}: which entry of right an entry of left is multiplied by."""
+        left, right = self.sides["left"], self.sides["right"]
+        lane, bit, number = self._terms(left, at, choice, ("lane", "bit", "entry"))
+        word, index = self._part(str(choice["operand"]), thread, free, step, (lane, bit, choice["bits"])), str(choice["index"])
+        among: list[list[Any]] = []
+        for value, offsets in choice["offsets"]:
+            moved = {**named, index: named[index] + offsets[number]}
+            among.append([value, self._source(right, thread, free, step, tuple(moved[name] for name in right.names))])
+        return {"by": word, "among": among}
+
+    def _scale(self, scale: Mapping[str, Any], side: Entries, thread: Thread, free: Coordinate, step: Mapping[str, int], at: Index) -> Row:
+        lane, bit = self._terms(side, at, scale, ("lane", "bit"))
+        return self._part(str(scale["operand"]), thread, free, step, (lane, bit, 8))
+
+    def _terms(self, side: Entries, at: Index, data: Mapping[str, Any], names: tuple[str, ...]) -> Index:
+        """What terms over the axes of an entry of a factor, and the selectors, are."""
+        key = (str(data["operand"]), at)
+        if key not in self.known:
+            point = {**self.selectors, **side.points[at]}
+            self.known[key] = tuple(term(data[name], point) for name in names)
+        return self.known[key]
+
+    def _part(self, name: str, thread: Thread, free: Coordinate, step: Mapping[str, int], where: Index) -> Row:
+        """[operand, [cta, warp, lane, slot], bit, bits] of some bits of the word that a lane has of an operand; where: lane, bit, bits."""
+        key = (name, thread, free, *(step[one] for one in self.case.loops), *where)
+        if key not in self.sources:
+            operand, (lane, *bits) = self.operands[name], where
+            unit = self.unit(operand, self._place(thread, operand, free, step), (lane,), 0, operand.bits)
+            self._unwritten(operand, unit, free, step)
+            self.sources[key] = [operand.label, [*unit.thread, unit.slot], *bits]
+        return self.sources[key]
 
     def _source(self, side: Entries, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Row:
-        """[operand, [cta, warp, lane, slot], bit, bits] of an entry."""
+        """[operand, [cta, warp, lane, slot], bit, bits] of an entry in registers, [tensor, byte, bit, bits] of one in memory."""
         assert side.operand is not None
+        key = (side.operand.name, thread, free, *(step[name] for name in self.case.loops), index)
+        if key not in self.sources:
+            self.sources[key] = self._found(side, side.operand, thread, free, step, index)
+        return self.sources[key]
+
+    def _found(self, side: Entries, operand: Operand, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Row:
         atom, number = side.places[index]
-        unit = self.unit(side.operand, self._place(thread, side.operand, free, step), atom, number, side.unit_bits)
+        unit = self.unit(operand, self._place(thread, operand, free, step), atom, number, side.unit_bits)
+        if not operand.register:
+            several = [{"cta": thread.cta}] if self.case.launch.ctas > 1 and operand.view.space == "shared" else []
+            return [operand.tensor, unit.bit // 8, unit.bit % 8 + side.low, side.bits or side.unit_bits, *several]
+        self._unwritten(operand, unit, free, step)
+        bit = unit.bit % operand.view.bits + side.low
+        return [operand.label, [*unit.thread, unit.slot], bit, side.bits or side.unit_bits]
+
+    def _unwritten(self, operand: Operand, unit: Unit, free: Coordinate, step: Mapping[str, int]) -> None:
+        """UnpredictedError where a slot that is read was written by an earlier instruction."""
         order = (*free, *(step[name] for name in self.case.loops))
-        if side.operand.tensor == self.target.tensor and self.written.get((unit.thread, unit.slot), order) < order:
-            raise UnpredictedError(
-                f"{side.operand.label} {list(unit.thread)} slot {unit.slot} is read after an earlier instruction of the call wrote it"
-            )
-        bit = unit.bit % side.operand.view.bits + side.low
-        return [side.operand.label, [*unit.thread, unit.slot], bit, side.bits or side.unit_bits]
+        if operand.tensor == self.target.tensor and self.written.get((unit.thread, unit.slot), order) < order:
+            where = f"{operand.label} {list(unit.thread)} slot {unit.slot}"
+            raise UnpredictedError(f"{where} is read after an earlier instruction of the call wrote it")
 
 
 def _bit(entry: Mapping[str, Any]) -> int:

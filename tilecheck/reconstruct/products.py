@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from fractions import Fraction
+from math import prod
+from typing import Any, cast
 
 import numpy as np
 
 from tilecheck.evaluate.predict import Image
 from tilecheck.reconstruct.arena import RUNS, Arena, Bytes, Region
+from tilecheck.reconstruct.numbers import bits_of, finite, real
 
 Number = int | float
-MOST = {"f16": 4, "bf16": 8, "tf32": 8, "f64": 1000, "e4m3": 4, "e5m2": 4, "f32": 1000}
+SMALL = frozenset({"e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "ue4m3"})
+"""The floats of at most eight bits."""
+SCALES = {"ue8m0": (127, 128, 129), "ue4m3": (0x38, 0x40, 0x44, 0x48)}
+"""The bits of the scales that are drawn: 1, 2 and 4, and 1, 2, 3 and 4."""
+MOST = {"f16": 4, "bf16": 8, "tf32": 8, "f64": 1000, "e4m3": 4, "e5m2": 4, "e3m2": 4, "e2m3": 3, "e2m1": 4, "f32": 1000}
 """The largest number of each float type that is drawn, where it is multiplied; all are whole."""
 LARGEST_SUM = {"f16": 64, "f32": 1000, "f64": 100_000, "s32": 1 << 20}
 """The largest number that a sum starts from."""
@@ -30,24 +37,18 @@ def decoded(type_: str, bits: int) -> Number:
     if type_[0] in "su":
         size = int(type_[1:])
         return bits - (1 << size) if type_[0] == "s" and bits >> (size - 1) else bits
-    if type_ in {"e4m3", "e5m2"}:
-        return _small(bits, int(type_[1]), int(type_[3]))
+    if type_ in SMALL or type_ == "ue8m0":
+        return float(real(type_, bits).value)
     raw, packed = {"f16": ("<H", "<e"), "bf16": ("<I", "<f"), "tf32": ("<I", "<f"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}[type_]
     return struct.unpack(packed, struct.pack(raw, bits << 16 if type_ == "bf16" else bits))[0]
 
 
-def _small(bits: int, exponent: int, mantissa: int) -> float:
-    """A float of eight bits: sign, exponent, mantissa."""
-    sign, power, rest = bits >> 7, bits >> mantissa & (1 << exponent) - 1, bits & (1 << mantissa) - 1
-    bias = (1 << (exponent - 1)) - 1
-    size = rest * 2.0 ** (1 - bias - mantissa) if power == 0 else (1 + rest / (1 << mantissa)) * 2.0 ** (power - bias)
-    return -size if sign else size
-
-
 def encoded(type_: str, value: Number) -> int:
     """The bits of a number that a type holds exactly; ValueError for another."""
-    if type_ in {"b1", "e4m3", "e5m2"}:
-        return next(bits for bits in range(2 if type_ == "b1" else 256) if decoded(type_, bits) == value and bits != 0x80)
+    if type_ == "b1":
+        return int(value)
+    if type_ in SMALL:
+        return bits_of(type_, finite(Fraction(value)))
     if type_[0] in "su":
         return int(value) % (1 << int(type_[1:]))
     packed, raw = {"f16": ("<e", "<H"), "bf16": ("<f", "<I"), "tf32": ("<f", "<I"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}[type_]
@@ -62,6 +63,8 @@ def drawn(type_: str, rng: random.Random, *, starts: bool) -> int:
     """The bits of a random number; starts: one that a sum starts from."""
     if type_ == "b1":
         return rng.getrandbits(1)
+    if type_ in SCALES:
+        return rng.choice(SCALES[type_])
     if starts or type_[0] not in "su":
         most = (LARGEST_SUM if starts else MOST)[type_]
         return encoded(type_, rng.randint(-most, most))
@@ -101,15 +104,24 @@ def rows_of(image: Image) -> Iterator[tuple[Sequence[Any], Mapping[str, Any]]]:
     return ((row, row[7]) for row in image.registers if len(row) > 7)
 
 
-def mentioned(image: Image) -> Iterator[tuple[str, Sequence[Any], bool]]:
-    """(type, source, whether a sum starts from it) of every entry that is read."""
+Kind = str | tuple[int, ...]
+"""What is read somewhere: a number of a type, or one of some bit patterns."""
+
+
+def mentioned(image: Image) -> Iterator[tuple[Kind, Sequence[Any], bool]]:
+    """(what, source, whether a sum starts from it) of everything that is read."""
     for _, made in rows_of(image):
         for entry in made["entries"]:
             kind, start = entry["plus"]
             if isinstance(start, list):
                 yield kind, start, True
-            for pair in entry["products"]:
-                yield from ((type_, source, False) for type_, source in zip(entry["of"], pair, strict=True))
+            for factors in entry["products"]:
+                for type_, source in zip(entry["of"], factors, strict=True):
+                    if isinstance(source, list):
+                        yield type_, source, False
+                        continue
+                    yield tuple(value for value, _ in source["among"]), source["by"], False
+                    yield from ((type_, one, False) for _, one in source["among"])
 
 
 def with_numbers(arena: Arena, image: Image, tensors: Mapping[str, str], threads: int, seed: int = 1) -> DrawnArena:
@@ -123,7 +135,8 @@ def with_numbers(arena: Arena, image: Image, tensors: Mapping[str, str], threads
         plain, found = Arena.fill(arena, run), dict[int, int]()
         for (at, size, bit, bits), (type_, starts) in entries.items():
             whole = int.from_bytes(bytes(found.get(at + k, int(plain[at + k])) for k in range(size)), "little")
-            whole = whole & ~(((1 << bits) - 1) << bit) | drawn(type_, rng, starts=starts) << bit
+            value = rng.choice(type_) if isinstance(type_, tuple) else drawn(type_, rng, starts=starts)
+            whole = whole & ~(((1 << bits) - 1) << bit) | value << bit
             found.update({at + k: byte for k, byte in enumerate(whole.to_bytes(size, "little"))})
         given.append(found)
     return DrawnArena(*(getattr(arena, one.name) for one in fields(Arena)), given=tuple(given))
@@ -133,10 +146,10 @@ def value_of(entry: Mapping[str, Any], combine: str, read: Any) -> Number:
     """The sum that an entry is."""
     kind, start = entry["plus"]
     total = read(kind, start) if isinstance(start, list) else start
-    left, right = entry["of"]
-    for a, b in entry["products"]:
-        x, y = read(left, a), read(right, b)
-        total += x * y if combine == "mul" else (x ^ y if combine == "xor" else x & y)
+    sign = -1 if entry.get("negated") else 1
+    for factors in entry["products"]:
+        x, y, *scales = (read(type_, source) for type_, source in zip(entry["of"], factors, strict=True))
+        total += sign * (x * y * prod(scales) if combine == "mul" else (x ^ y if combine == "xor" else x & y))
     return total
 
 
@@ -151,10 +164,17 @@ def wrong(arena: DrawnArena, image: Image, tensors: Mapping[str, str], threads: 
                 old = registers.regions["before", region.name]
                 expected[region.at : region.end] = before[old.at : old.end]
 
-        def read(type_: str, source: Sequence[Any], before: Bytes = before) -> Number:
+        def found_in(source: Sequence[Any], before: Bytes = before) -> int:
             at, size = registers.at("before", source[0], source[1])
             word = int.from_bytes(before[at : at + size].tobytes(), "little")
-            return decoded(type_, word >> source[2] & (1 << source[3]) - 1)
+            return word >> source[2] & (1 << source[3]) - 1
+
+        def read(type_: str, source: Any, found_in: Callable[[Sequence[Any]], int] = found_in) -> Number:
+            """The number in a source, or in the one of several that bits of a word choose."""
+            if isinstance(source, Mapping):
+                choice = cast("Mapping[str, Any]", source)
+                source = dict(choice["among"])[found_in(choice["by"])]
+            return decoded(type_, found_in(source))
 
         for row, made in rows_of(image):
             at, size = registers.at("after", row[0], row[1:5])

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tilecheck.report import scalars
 from tilecheck.report.box import box_images
 from tilecheck.report.console import plain, render
 from tilecheck.report.picture import lane_grid, register_grid
 from tilecheck.spec import (
     BadSpelling,
+    Composition,
     Contract,
     Entry,
     Memory,
@@ -23,6 +25,7 @@ from tilecheck.spec import (
     find_entry,
     mnemonic_of,
 )
+from tilecheck.spec.computed import Computed
 from tilecheck.spec.contract import Entries, Parameter, Product, parameter_text
 from tilecheck.symbolic.terms import Term, variables
 
@@ -85,7 +88,9 @@ def as_text(explanation: Explanation, *, terminal: bool) -> str:
         parts.append(_table([("illegal", opcode), ("at fault", fault), *_spelling(explanation)]))
     elif explanation.contract is not None:
         contract = explanation.contract
-        parts += [_table([("opcode", opcode), *_general(contract)]), *_operands(contract), *_maps(contract)]
+        parts += [_table([("opcode", opcode), *_general(contract)])]
+        parts += [] if contract.scalar is None else _composed(contract.scalar)
+        parts += [*_operands(contract), *_maps(contract)]
     return "".join(render(part, terminal=terminal) for part in parts)
 
 
@@ -118,6 +123,8 @@ def _general(contract: Contract) -> list[tuple[str, str]]:
 
 def _suffixes(contract: Contract) -> list[tuple[str, str]]:
     """The last axes of the views: of all, or of each operand."""
+    if contract.scalar is not None:
+        return [("atom", "one element: views end in no suffix")]
     if not contract.own_atoms:
         return [("atom", f"{contract.atom_text}: the last axes of every view")]
     rows = [f"{operand.name}: {contract.shape_text(operand)}" for operand in contract.operands]
@@ -149,6 +156,13 @@ def register_count(contract: Contract, operand: Register) -> int:
     names = [axis.name for axis in axes]
     points = product(*(range(axis.extent) for axis in axes))
     return 1 + max(evaluate(operand.register, dict(zip(names, point, strict=True))) for point in points)
+
+
+def _composed(composition: Composition) -> list[RenderableType]:
+    """What the operands of a scalar composition are."""
+    inputs = "registers, or a number for all elements; read; elements of the type of the parameter"
+    result = "registers, written; elements of the type of the function's result, each in a slot of its own, no replicas"
+    return [_table([(composition.destination, result), ("inputs", f"one for each parameter of the function: {inputs}")])]
 
 
 def _operands(contract: Contract) -> list[RenderableType]:
@@ -202,6 +216,8 @@ def _maps(contract: Contract) -> list[RenderableType]:
     from rich.text import Text
 
     move = contract.move
+    if contract.scalar is not None:
+        return [_table([("computes", "dst = the function of the inputs, made of:"), *_operations(contract.scalar)])]
     computed = computed_text(contract)
     if computed is not None:
         drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in fragments(contract)]
@@ -227,14 +243,38 @@ def _maps(contract: Contract) -> list[RenderableType]:
     return parts
 
 
+def _operations(composition: Composition) -> list[tuple[str, str]]:
+    """What a scalar function may be made of."""
+    found: list[tuple[str, str]] = []
+    for row in scalars.rows(composition):
+        error = f"; error {row.error}" if row.error else ""
+        found += [(f"  {row.written}", f"{row.types}{error}"), ("", row.ptx), *([("", f"from {row.arch}")] if row.arch else [])]
+    return found
+
+
 def computed_text(contract: Contract) -> str | None:
     """What an instruction computes, None where it copies bits."""
     if contract.product is not None:
         return product_text(contract.product)
+    if contract.computed is not None and not contract.move.dst:
+        return result_text(contract.computed)
     if contract.move.dst or not any(operand.write for operand in contract.operands):
         return None
     written = ", ".join(operand.name for operand in contract.operands if operand.write)
     return f"{written} from {', '.join(operand.name for operand in contract.operands if not operand.write)}; no image is predicted"
+
+
+def result_text(made: Computed) -> str:
+    """`d = fma.rn(a, b, c)`, or of packed numbers `d[0] = ..., d[16] = ...`, each from the bit on that is named."""
+    whole, by = len(made.results) == 1, ".".join((made.operator, *made.words))
+
+    def part(name: str, bit: int) -> str:
+        return name if whole and not bit else f"{name}[{bit}]"
+
+    return "; ".join(
+        f"{part(made.dst, one.bit)}: .{one.type} = {by}({', '.join(f'{part(name, bit)}: .{type_}' for name, bit, type_ in one.of)})"
+        for one in made.results
+    )
 
 
 def product_text(product: Product) -> str:

@@ -30,22 +30,39 @@ def _register(row: Row) -> str:
 
 def _computed(made: Mapping[str, Any]) -> list[str]:
     """What each entry of a slot is computed from: `f32 = C ... + A ... * B ...`."""
-    signs = {"mul": "*", "xor": "xor", "and": "and"}
-    lines: list[str] = []
-    for entry in made["entries"]:
-        kind, start = entry["plus"]
-        terms = [str(start) if not isinstance(start, list) else _entry(cast("Row", start))]
-        terms += [f"{_entry(a)} {signs[made['by']]} {_entry(b)}" for a, b in entry["products"]]
-        lines.append(f" bits {entry['bit']}+{entry['bits']} = {kind} {' + '.join(terms)}")
-    return lines
+    return [
+        f" bits {entry['bit']}+{entry['bits']} = {_sum(entry, made['by']) if 'plus' in entry else _result(entry, made['by'])}"
+        for entry in made["entries"]
+    ]
 
 
-def _entry(source: Row) -> str:
-    """`A lane 3 slot 0 bits 16+16`, with the warp and CTA where they are not the first."""
-    name, where, bit, bits = source
+def _sum(entry: Mapping[str, Any], by: str) -> str:
+    """`f32 C ... + A ... * B ...`."""
+    sign = {"mul": "*", "xor": "xor", "and": "and"}[by]
+    kind, start = entry["plus"]
+    terms = [f" {sign} ".join(_entry(one) for one in factors) for factors in entry["products"]]
+    return f"{kind} {' + '.join([_entry(start), *terms])}"
+
+
+def _result(entry: Mapping[str, Any], by: str) -> str:
+    """`f32 add.rz(f32 A ..., f32 1.5)`."""
+    return f"{entry['type']} {by}({', '.join(f'{type_} {_entry(source)}' for type_, source in entry['of'])})"
+
+
+def _entry(source: Any) -> str:
+    """`A lane 3 slot 0 bits 16+16`, with the warp and CTA where they are not the first; a number; one of several sources that bits of a word choose."""
+    if isinstance(source, Mapping):
+        made = cast("Mapping[str, Any]", source)
+        if "bits" in made:
+            return f"{made['bits']:#x}"
+        choices = ", ".join(f"{value}: {_entry(one)}" for value, one in made["among"])
+        return f"[by {_entry(made['by'])}: {choices}]"
+    if not isinstance(source, list | tuple):
+        return str(source)
+    name, where, bit, *bits = cast("Row", source)
     cta, warp, lane, slot = cast("Row", where)
     far = f" cta {cta} warp {warp}" if (cta, warp) != (0, 0) else ""
-    return f"{name}{far} lane {lane} slot {slot} bits {bit}+{bits}"
+    return f"{name}{far} lane {lane} slot {slot} bits {bit}+{bits[0]}" if bits else f"{name}{far} lane {lane} slot {slot} bit {bit}"
 
 
 def _sources(sources: Sequence[Row]) -> str:
@@ -135,7 +152,11 @@ def _run(run: list[Row]) -> str:
             f"{_named(name, cta)}[{begin}..{end}]"
             for (name, begin, *cta), (_, end, *_) in zip(_combined(first), _combined(last), strict=True)
         )
-        return f"{where} = {sources} rounded to {copies['to']}" if "to" in copies else f"{where} = {copies['by']} of what they hold and {sources}"
+        return (
+            f"{where} = {sources} rounded to {copies['to']}"
+            if "to" in copies
+            else f"{where} = {copies['by']} of what they hold and {sources}"
+        )
     if "from" in copies:
         source = _named(source, [copies["from"]])
     if source is None:
