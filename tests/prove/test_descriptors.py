@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from functools import cache
 from typing import Any
 
@@ -18,8 +19,10 @@ from tilecheck.contracts.descriptors import MODES
 from tilecheck.document import read_call
 from tilecheck.layout.view import View
 from tilecheck.prove.check import check, clauses_of
+from tilecheck.prove.premises import premises
 from tilecheck.prove.tiers import Tiers
-from tilecheck.spec import find_contract
+from tilecheck.report.hints import hint
+from tilecheck.spec import Contract, find_contract
 from tilecheck.spec.descriptor import Mode
 
 Document = dict[str, Any]
@@ -346,3 +349,42 @@ def test_what_the_canonical_form_proves_the_other_tiers_prove_too():
 
 def test_the_width_of_elements_changes_nothing_in_bytes():
     assert set(DTYPES) == {bits for mode in MODES for bits in mode.widths}
+
+
+# --- what would make it legal -----------------------------------------------------------------------------------------
+
+
+def advised(form: Document, clause: str) -> str:
+    call = read_call(form)
+    contract = find_contract(call.opcode)
+    assert isinstance(contract, Contract)
+    failed = next(one for one in check(call).failing if one.id == clause)
+    return hint(failed, call, contract) or ""
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (clause, form) in BROKEN.items() if clause == "descriptor" and "view" not in form["operands"][0]]
+)
+def test_the_layout_that_is_advised_is_the_one_that_is_read(name):
+    form = copy.deepcopy(BROKEN[name][1])
+    text = advised(form, "a.descriptor")
+    found = re.search(r"lies as (.*); name", text)
+    if found is None:  # a field is wrong in itself
+        example = next(c for c in check(read_call(form)).failing if c.id == "a.descriptor").counterexample
+        assert example is not None
+        assert example.warp is None
+        return
+    operand = form["operands"][0]
+    operand["layout"], operand["align"] = found[1], 1024
+    operand.pop("base", None)
+    assert check(read_call(form)).status == "proved"
+
+
+def test_an_alignment_is_a_premise_where_the_period_is_not_known():
+    call = read_call(BROKEN["a base aligned to less than the period"][1])
+    found = [str(fact) for premise in premises(call) for fact in premise.facts]
+    assert any("1024" in fact for fact in found), found
+
+
+def test_a_width_of_lines_is_no_premise():
+    assert premises(read_call(BROKEN["a plain row-major tile"][1])) == ()

@@ -21,7 +21,7 @@ from tilecheck.prove.problem import Problem, Side, base_residues, prepare
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
 from tilecheck.spec import BadSpelling, find_contract
-from tilecheck.spec.contract import Register
+from tilecheck.spec.contract import Memory, Register
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
@@ -70,6 +70,7 @@ WHY = {
     "replica": "the layout has no replica",
     "index.range": "no expression is written: every index is a number",
     "backing": "there is no declared size to compare with",
+    "base.period": "the residues that align and base allow are counted",
 }
 """Why a clause has no formula, by the end of its id."""
 
@@ -207,7 +208,8 @@ class _Stater:
             yield result.id, result.statement, pair(problem, side, repeats, within(side))
         yield from _kept(addresses.indices_in_range(problem, side, repeats, whole=True))
         yield from _kept(addresses.bounds(problem, side, repeats, whole=True))
-        yield from _kept(addresses.addresses(problem, side, repeats))
+        if not (isinstance(side.spec, Memory) and side.spec.described is not None):
+            yield from _kept(addresses.addresses(problem, side, repeats))
 
     def one(self, clause: str, statement: str, obligation: Obligation) -> Stating:
         """A formula with the answer that follows from the verdict on its clause."""

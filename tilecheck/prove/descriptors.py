@@ -76,6 +76,14 @@ def _matrix(spec: Memory, atom: tuple[AtomAxis, ...], major: str, ldo: int, sdo:
     return Matrix(spec, described, atom, major, ldo, sdo, swizzle, described.mode(major, swizzle, spec.bits))
 
 
+def asked_bytes(call: Call, contract: Contract, spec: Memory) -> int:
+    """The bytes modulo which an operand needs to know its base: the period of its swizzle, else what its rows start at multiples of."""
+    if spec.described is None:
+        return spec.align_bytes
+    mode = matrix_of(call, contract, spec).mode
+    return spec.align_bytes if mode is None else max(spec.align_bytes, mode.period_bytes)
+
+
 def statement(side: Side, matrix: Matrix) -> str:
     """What the clause `descriptor` asks."""
     return (

@@ -8,6 +8,7 @@ from math import lcm
 from tilecheck.call import INDEX_DTYPES, Call, Symbol
 from tilecheck.layout.trace import SliceCheck
 from tilecheck.layout.view import View
+from tilecheck.prove.descriptors import asked_bytes
 from tilecheck.prove.facts import Fact, Facts, Subject
 from tilecheck.prove.problem import combine
 from tilecheck.spec import Contract, Memory

@@ -10,10 +10,13 @@ from tilecheck.contracts.descriptors import ENCODINGS, MODES
 from tilecheck.errors import InputError
 from tilecheck.layout.dtypes import dtype_bits
 from tilecheck.report.console import plain
+from tilecheck.spec.contract import Memory
 from tilecheck.spec.descriptor import MAJORS, STRIDE_BELOW_BYTES, UNIT_BYTES, Mode, NotEncodableError, decode, described_walk, encode
 
 if TYPE_CHECKING:
+    from tilecheck.call import Call
     from tilecheck.report.options import Options
+    from tilecheck.spec.contract import Contract, Operand
 
 LINE_BYTES = 128
 MOST_ELEMENTS = 1 << 16
@@ -33,11 +36,13 @@ class Walk:
     rows: int
     columns: int
     start: int
+    width: int = 0
+    """The bits of an element, where no dtype says it."""
 
     @property
     def bits(self) -> int:
         """The bits of an element."""
-        return dtype_bits(self.dtype)
+        return self.width or dtype_bits(self.dtype)
 
     @property
     def strides(self) -> Mapping[str, int]:
@@ -187,6 +192,30 @@ def picture(walk: Walk) -> str:
     more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     title = "row.column at the start of each 16 bytes, behind the XOR; byte from a base at a multiple of the period"
     return "\n".join([title, head, *drawn, *more])
+
+
+# --- advice -----------------------------------------------------------------------------------------------------------
+
+
+def matrix_advice(clause: str, operand: Operand | None, call: Call, contract: Contract) -> str | None:
+    """What would make a clause about a matrix hold, None where it is another operand's or nothing can be said; `clause` without the operand."""
+    if not isinstance(operand, Memory) or operand.described is None:
+        return None
+    from tilecheck.prove.descriptors import field_findings, matrix_of
+
+    matrix = matrix_of(call, contract, operand)
+    mode = matrix.mode
+    if mode is None or field_findings(matrix):
+        return None
+    if clause == "base.period":
+        return f"Say align={mode.period_bytes} on the matrix, or where its base lies in the period (base)."
+    if clause != "descriptor":
+        return None
+    rows, columns = matrix.extent(matrix.described.across), matrix.extent(matrix.described.along)
+    layout = layout_text(Walk(mode, "", matrix.ldo, matrix.sdo, rows, columns, 0, operand.bits))
+    if "[" not in layout:
+        return None
+    return f"With these fields the matrix of each instruction lies as {layout}; name the fields of the layout it has, or lay it out so."
 
 
 # --- import -----------------------------------------------------------------------------------------------------------

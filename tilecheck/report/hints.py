@@ -57,9 +57,12 @@ def hint(clause: ClauseResult, call: Call, contract: Contract | None, failing: f
 
 def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call, contract: Contract) -> str | None:
     from tilecheck.report.box import box_advice
+    from tilecheck.report.descriptor import matrix_advice
     from tilecheck.report.parameters import parameter_advice
 
-    advice = box_advice(name, clause, call, contract) or parameter_advice(clause, call, contract)
+    advice = (
+        box_advice(name, clause, call, contract) or matrix_advice(name, operand, call, contract) or parameter_advice(clause, call, contract)
+    )
     if advice is not None:
         return advice
     if name == "operands":
