@@ -66,7 +66,7 @@ def bases_of(call: Call, contract: Contract) -> list[tuple[Subject, int]]:
             continue
         key = (shared or "", -1 if shared else place)
         subject, asked = found.get(key, (Subject(f"base({shared or view.tensor.name})", None, *known, operand=place), 1))
-        found[key] = subject, lcm(asked, spec.align_bytes)
+        found[key] = subject, lcm(asked, asked_bytes(call, contract, spec))
     return [(subject, asked) for subject, asked in found.values() if subject.step % asked]
 
 
