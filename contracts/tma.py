@@ -188,7 +188,7 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
     store, prefetch = q.get("dst") == "global", grammar is PREFETCH
     mask = "cta_mask" if q.get("multicast") else None
     image = None if prefetch else Memory("src" if store else "dst", "shared", bits=0, row=(), align_bytes=128, write=not store, cta=mask)
-    tensor = Memory("dst" if store else "src", "global", bits=0, row=(), align_bytes=16, write=store)
+    tensor = Memory("dst" if store else "src", "global", bits=0, row=(), align_bytes=16, write=store, opaque=True)
     rows = 4 if q["mode"] in {"tile::gather4", "tile::scatter4"} else 0
     walk = _walk(int(q["dim"][0]), q["mode"])
     offsets = walk is not None and q["mode"] != "im2col_no_offs"

@@ -135,11 +135,13 @@ def pixel_box(walked: Walked) -> PixelBox:
 
 
 def tensor_map(binding: Binding) -> TensorMap | None:
-    """The tensor map that the host encodes for a bound call."""
+    """The tensor map that the host encodes for a bound call; None where there is none, or the caller has encoded it."""
     box = box_of_binding(binding)
     if box is None or box.format is None:
         return None
     tensor = next(o for o in binding.operands if o.spec.name == box.copy.tensor)
+    if tensor.view.tensor.space == "tensormap":
+        return None
     shape, zero = tensor.trace.shape, (0,) * len(tensor.trace.shape)
     first = tensor.trace.locate(zero).bit
 

@@ -46,7 +46,13 @@ INSIDE = {
     "cta": ("lane", "warp % 4", "warp // 4"),
     "cluster": ("lane", "warp % 4", "warp // 4", "cbx", "cby", "cbz"),
 }
-OWN_AXES = {"register": set(COORDINATES), "global": set[str](), "shared": {"cbx", "cby", "cbz"}, "local": set(COORDINATES)}
+OWN_AXES = {
+    "register": set(COORDINATES),
+    "global": set[str](),
+    "tensormap": set[str](),
+    "shared": {"cbx", "cby", "cbz"},
+    "local": set(COORDINATES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,8 @@ def place(bits: int) -> str:
 def element(operand: Operand) -> Observation | None:
     """The part of `storage` that no symbol matters to: space and element width."""
     view, space = operand.view, operand.space.split("::")[0]
-    if view.space != space and not (space == "" and view.space in GENERIC):
+    mapped = view.space == "tensormap" and operand.opaque
+    if view.space != space and not mapped and not (space == "" and view.space in GENERIC):
         return _whole(operand, f"{space or 'generic'} space", f"{view.space} space")
     if view.bits != operand.bits:
         return _whole(operand, f"elements of {operand.bits} bits", f"{view.dtype}, {view.bits} bits")
@@ -284,7 +291,7 @@ def distinct(site: Site) -> Observation | None:
     if outside(site):
         return None
     own = slot(site.fixed, site.coordinate)
-    atoms = site.operand.atoms_of(site.thread.lane)
+    atoms = site.operand.atoms_of(site.scene.launch.number(site.thread))
     for repeat in product(
         *(range(r + 1 if k == 0 else e) for k, (r, e) in enumerate(zip(site.repeat, repeats(site.scene, site.operand), strict=True)))
     ):

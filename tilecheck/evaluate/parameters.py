@@ -100,7 +100,7 @@ def in_range(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obse
 def copies(scene: Scene, operand: Operand, thread: Thread) -> Sequence[tuple[int, ...]]:
     """The copies of a tensor that a thread accesses: its own (local, register), or those of its CTA or of the CTAs that a parameter names (shared)."""
     space = operand.view.space
-    if space == "global":
+    if space in {"global", "tensormap"}:
         return ((),)
     if space != "shared":
         return (tuple(thread),)

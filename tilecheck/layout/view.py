@@ -49,6 +49,8 @@ __all__ = [
 ]
 
 SPACES = ("global", "shared", "register", "local", "tmem", "tensormap")
+SYMBOLIC = ("global", "tensormap")
+"""The spaces of tensors whose shape and strides may be symbolic."""
 
 
 class Viewable:
@@ -145,7 +147,7 @@ class Tensor(Viewable):
         extents = tuple(as_term(one, f"the shape of {name}") for one in shape)
         found = _layout(layout, extents)
         _check_shape(name, extents, found)
-        if space != "global":
+        if space not in SYMBOLIC:
             _check_static(name, space, extents, base_tile(found))
         _check_allocation(name, align, base, size_bytes)
         values: dict[str, object] = {"name": name, "shape": extents, "dtype": dtype, "space": space, "layout": found, "base": base}
@@ -272,7 +274,7 @@ def _check_static(name: str, space: str, shape: Shape, tile: TileLayout) -> None
     for term in terms:
         if isinstance(term, Expr):
             raise InputError(
-                f"tensor {name}: found the symbolic {term} in {space} space, expected an integer (only global tensors may be symbolic)"
+                f"tensor {name}: found the symbolic {term} in {space} space, expected an integer (only global tensors and tensor maps may be symbolic)"
             )
 
 

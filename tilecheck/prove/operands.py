@@ -18,12 +18,14 @@ from tilecheck.prove.scalars import number_fault
 from tilecheck.prove.tiers import Tiers
 from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, names_thread
-from tilecheck.spec.contract import KINDS, Contract, Register
+from tilecheck.spec.contract import KINDS, Contract, Memory, Register
 from tilecheck.spec.descriptor import FIELD_NAMES, MAJORS
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.parse import is_truth, parse
 from tilecheck.symbolic.terms import Expr, Term, var
 
+OPAQUE = "tensormap"
+"""The space of a tensor map that the caller has encoded."""
 GENERIC = ("global", "shared", "local")
 """The spaces that a generic address may name."""
 
@@ -132,7 +134,8 @@ def storage_findings(side: Side) -> list[Finding]:
     """A wrong space, a wrong width, or a dtype view refused for its sizes."""
     space = "register" if isinstance(side.spec, Register) else side.spec.space
     found: list[Finding] = []
-    if side.tensor.space != space and not (space == "" and side.tensor.space in GENERIC):
+    mapped = side.tensor.space == OPAQUE and isinstance(side.spec, Memory) and side.spec.opaque
+    if side.tensor.space != space and not mapped and not (space == "" and side.tensor.space in GENERIC):
         found.append(Finding(f"{side.name} is in {side.tensor.space} space, the instruction takes {space} there", space, side.tensor.space))
     if side.form.refusal is not None:
         found.append(Finding(f"a dtype view of {side.name} is refused: {side.form.refusal}", "whole elements", side.form.refusal))

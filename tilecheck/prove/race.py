@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 INSTANCE = {"cta": {CTA}, "warp": {CTA, "warpid"}, "thread": {CTA, "warpid", "laneid"}}
 """The thread coordinates that fix the value of a symbol that varies at each level."""
-PRIVATE = {"global": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "laneid"}}
+PRIVATE = {"global": set[str](), "tensormap": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "laneid"}}
 """The thread coordinates that choose the copy of a tensor in each space."""
 
 

@@ -14,6 +14,7 @@ from tilecheck.prove import addresses, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding, inside
 from tilecheck.prove.decisions import Decisions
 from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.operands import OPAQUE
 from tilecheck.prove.problem import Problem, Side, base_residues
 from tilecheck.scopes import names_thread
 from tilecheck.symbolic import terms
@@ -53,7 +54,10 @@ def accesses(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bo
     checker.clauses(problem, index_range(problem, tensor))
     if not checker.clauses(problem, bounds(problem, tensor)):
         return False
-    checker.clauses(problem, iter((aligned(problem, tensor, box),)))
+    if tensor.tensor.space == OPAQUE:
+        entrusted(checker, problem, aligned(problem, tensor, box))
+    else:
+        checker.clauses(problem, iter((aligned(problem, tensor, box),)))
     return described(checker, problem, tensor, box)
 
 
@@ -149,6 +153,20 @@ def aligned(problem: Problem, tensor: Side, box: Box) -> Clause:
     return Clause(f"{tensor.spec.name}.aligned", statement, obligation, point="symbols", proof=proof)
 
 
+def entrusted(checker: Decisions, problem: Problem, clause: Clause) -> None:
+    """A clause about the address in a map that the caller has encoded: proved, refuted where no base satisfies it, else a condition."""
+    asked = clause.obligation
+    outcome = checker.tiers.decide(asked)
+    never = (
+        outcome.holds is True or checker.tiers.decide(Obligation(asked.variables, asked.premise, terms.negate(asked.goal))).holds is True
+    )
+    if never:
+        checker.clauses(problem, iter((Clause(clause.id, clause.statement, asked, clause.point, outcome=outcome),)))
+        return
+    checker.clauses(problem, iter((Clause(clause.id, clause.statement, NOTHING),)))
+    checker.conditions.append(f"{clause.statement}: the host call that encodes the map checks it")
+
+
 # --- extents and strides ----------------------------------------------------------------------------------------------
 
 
@@ -172,7 +190,42 @@ def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> b
             right = False
             continue
         right = _symbolic(checker, problem, demand) and right
+    if tensor.tensor.space == OPAQUE:
+        checker.conditions.append(f"the tensor map {tensor.name} has been encoded so: {fields_text(box, found)}")
     return right
+
+
+def fields_text(box: Box, found: Geometry) -> str:
+    """The fields that a map must have, outer to inner."""
+    shown = {
+        "format": box.format.name if box.format is not None else box.dtype,
+        "extents": _list(found.extents),
+        "strides": _list(tuple(exact(stride) for stride in found.strides[:-1])) + " bytes",
+        "element strides": _list(box.strides),
+        "interleave": box.interleave,
+        "swizzle": box.swizzle,
+        "fill": box.fill,
+    }
+    if box.walked is None:
+        shown["box"] = _list(box.extents)
+    else:
+        walked = box.walked
+        shown |= {
+            "lower corner": _list(walked.lower),
+            "upper corner": _list(walked.upper),
+            "channels": walked.channels,
+            "pixels": walked.pixels,
+        }
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def exact(bits: Term) -> Term:
+    """Bytes of a stride in bits."""
+    return terms.floordiv(bits, 8)
+
+
+def _list(values: tuple[Term, ...]) -> str:
+    return "[" + ", ".join(map(str, values)) + "]"
 
 
 def _symbolic(checker: Decisions, problem: Problem, demand: Demand) -> bool:

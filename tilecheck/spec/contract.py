@@ -67,6 +67,7 @@ class Memory:
     surplus: what lanes that provide no row must hold: "repeat" (valid addresses again) or None.
     cta: the parameter (of kind "rank" or "mask") that names the CTAs whose copies are accessed; None: the executing thread's CTA.
     bits of 0: elements of any width, the same in all such operands. align_bytes of 0: the bytes of a row.
+    opaque: whether a tensor map that the caller has encoded (space `tensormap`) may stand in its place; the view then states the fields of the map.
     atom, over: as of a register operand. described: it is a matrix that the instruction reads through a descriptor; it then has no rows.
     """
 
@@ -83,6 +84,7 @@ class Memory:
     atom: tuple[AtomAxis, ...] | None = None
     over: tuple[str, ...] | None = None
     described: Described | None = None
+    opaque: bool = False
 
 
 Operand = Register | Memory
@@ -515,5 +517,5 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
         "surplus": operand.surplus,
         **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
         **({} if operand.described is None else {"described": _fields(operand.described)}),
-        **_written(operand, {"cta": None, "over": None}),
+        **_written(operand, {"cta": None, "over": None, "opaque": False}),
     }
