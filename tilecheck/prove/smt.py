@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, narrowed, relevant
@@ -32,6 +33,8 @@ DIVISORS = 64
 """A divisor that is no constant is taken apart into its values up to this one."""
 PATIENCE = 2
 """How often z3 may give up on smaller counterexamples of one obligation."""
+FIRST_VALUES = 16
+"""The values of a multiplied symbol that a smaller counterexample is looked for at."""
 WIDEST_PRODUCT = 48
 """Products of two variables are bit-blasted up to this width only: integers do them better."""
 BIT_OPS = frozenset({"^", "&", "|"})
@@ -519,6 +522,8 @@ class Query:
         self.encoding = made(variables, ranges_of(variables))
         self.solver = solver(rlimit)
         self.variables = variables
+        self.parts = parts
+        self.rlimit = rlimit
         constraints = [self.encoding.truth(part) for part in parts]
         constraints += [self.encoding.range_of(v) for v in variables]
         for constraint in (*constraints, *self.encoding.definitions):
@@ -561,14 +566,19 @@ class Query:
 
 def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> tuple[dict[str, int] | None, str]:
     """(values that satisfy all parts with the symbols least in their order, or None; the encoding). Unsupported where nobody knows."""
+    query, values = _some(variables, parts, rlimit)
+    return (None if values is None else _least(query, values)), query.encoding.logic
+
+
+def _some(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> tuple[Query, dict[str, int] | None]:
+    """The query of the encoding that decides, and some values of the variables that occur. Unsupported where none does."""
     names = frozenset[str]().union(*(terms.variables(part) for part in parts))
     used = [v for v in narrowed(tuple(variables), tuple(parts)) if v.name in names]
     reasons: list[str] = []
     for made in encodings(*parts):
         try:
             query = Query(made, used, parts, rlimit)
-            values = query.ask()
-            return (None if values is None else _least(query, values)), made.logic
+            return query, query.ask()
         except Unsupported as gap:
             reasons.append(f"{made.logic}: {gap}")
     raise Unsupported("; ".join(reasons))
@@ -576,30 +586,79 @@ def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -
 
 def _least(query: Query, values: dict[str, int]) -> dict[str, int]:
     """The least values of the symbols, one after the other: by absolute value, the positive one first."""
-    fixed: list[Term] = []
+    fixed: dict[str, int] = {}
     for variable in query.variables:
-        if variable.role not in {"symbol", "base"}:
-            continue
-        own = var(variable.name)
-        values = _nearest(query, variable, values, fixed)
-        fixed.append(terms.eq(own, values[variable.name]))
+        if variable.role in {"symbol", "base"}:
+            values = _smaller(query, variable, values, fixed)
+            fixed[variable.name] = values[variable.name]
     return values
 
 
-def _nearest(query: Query, variable: Variable, values: dict[str, int], fixed: list[Term]) -> dict[str, int]:
+def _smaller(query: Query, variable: Variable, values: dict[str, int], fixed: Mapping[str, int]) -> dict[str, int]:
+    """The values with this variable nearest to 0.
+
+    z3's limit does not hold where it solves polynomials over a range. So a variable that is multiplied is looked at in its first values, one by one: with
+    a number in its place a product is none. Beyond them it is least for the values of those it is multiplied with, each of which was made least before.
+    """
+    partners = frozenset[str]().union(*(_partners(part, variable.name) for part in query.parts))
+    if not partners:
+        return _nearest(query, variable, values, [terms.eq(var(name), value) for name, value in fixed.items()])
+    if not partners - {variable.name} <= fixed.keys():
+        for value in islice(variable.ordered(), FIRST_VALUES):
+            if _order(value) >= _order(values[variable.name]):
+                return values
+            found = _at(query, {**fixed, variable.name: value})[1]
+            if found is not None:
+                return {**values, **found, variable.name: value}
+    others = [v for v in query.variables if v.role == "symbol" and v.name in partners and v.name not in fixed and v is not variable]
+    for one in (*others, variable):
+        held = {name: values[name] for name in {*partners, *fixed} if name != one.name}
+        narrower = _at(query, held)[0]
+        values = values if narrower is None else _nearest(narrower, one, values, [])
+    return values
+
+
+def _partners(part: Term, name: str) -> set[str]:
+    """What a variable is multiplied with, divided by or shifted by, or divides and shifts; itself for its powers."""
+    found: set[str] = set()
+    for node in terms.subterms(part):
+        if isinstance(node, Expr) and node.op in {"*", "//", "%", "tdiv", "tmod", "<<", ">>"} and isinstance(node.args[1], Expr):
+            names = terms.variables(node)
+            if name in names and (node.op != "*" or isinstance(node.args[0], Expr)):
+                found |= names
+    return found
+
+
+def _at(query: Query, numbers: Mapping[str, int]) -> tuple[Query | None, dict[str, int] | None]:
+    """The query with numbers in the place of variables, and some values of the others; None where z3 gives up on it."""
+    if not query.patience:
+        return None, None
+    try:
+        others = [v for v in query.variables if v.name not in numbers]
+        return _some(others, [terms.substitute(part, numbers) for part in query.parts], query.rlimit)
+    except Unsupported:
+        query.patience -= 1
+        return None, None
+
+
+def _order(value: int) -> tuple[int, bool]:
+    return abs(value), value < 0
+
+
+def _nearest(query: Query, variable: Variable, values: dict[str, int], known: Sequence[Term]) -> dict[str, int]:
     """The values with this variable nearest to 0: ranges around 0 are doubled until one holds a value, then halved."""
     own = var(variable.name)
     low, high, reach = 0, abs(values[variable.name]), 0
     while low < high:
         middle = min(reach, high - 1) if reach >= 0 else (low + high) // 2
-        found = query.nearer(*fixed, terms.le(-middle, own), terms.le(own, middle))
+        found = query.nearer(*known, terms.le(-middle, own), terms.le(own, middle))
         if found is None:
             low, reach = middle + 1, 2 * reach + 1 if reach >= 0 else reach
         else:
-            values, high, reach = found, abs(found[variable.name]), -1
+            values, high, reach = {**values, **found}, abs(found[variable.name]), -1
     if values[variable.name] < 0:
-        found = query.nearer(*fixed, terms.eq(own, -values[variable.name]))
-        values = values if found is None else found
+        found = query.nearer(*known, terms.eq(own, -values[variable.name]))
+        values = values if found is None else {**values, **found}
     return values
 
 
