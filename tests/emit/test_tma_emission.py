@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tilecheck.document import read_call
-from tilecheck.emit import assemble, emit, emit_kernel
+from tilecheck.emit import EmissionError, assemble, emit, emit_kernel, emit_kernel_unchecked
 from tilecheck.emit.assemble import NoAssemblerError
 from tilecheck.emit.maps import map_data
 
@@ -118,3 +119,12 @@ def test_a_kernel_of_a_legal_copy_assembles(name):
     kernel = emit_kernel(read_call(CALLS[name]))
     found = assemble(kernel.ptx, kernel.arch)
     assert found.ok, found.log
+
+
+def test_a_kernel_needs_the_tensor_behind_a_map():
+    document = copy.deepcopy(CALLS["load"])
+    document["operands"][1]["space"] = "tensormap"
+    with pytest.raises(
+        EmissionError, match="tensor T: its map is encoded by the caller; a whole kernel needs the tensor itself, in global memory"
+    ):
+        emit_kernel_unchecked(read_call(document))

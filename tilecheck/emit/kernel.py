@@ -103,6 +103,10 @@ def parameters_of(binding: Binding, registers: Registers, described: TensorMap |
         if isinstance(first.spec, Register):
             found.append(RegisterBank(tensor, registers.slots[tensor], first.spec.bits // 8, threads))
             continue
+        if space == "tensormap":
+            raise EmissionError(
+                f"tensor {tensor}: its map is encoded by the caller; a whole kernel needs the tensor itself, in global memory"
+            )
         if space not in {"global", "shared", "local"}:
             raise EmissionError(f"tensor {tensor}: a kernel cannot show {space} memory")
         size = tensor_bytes(own)
