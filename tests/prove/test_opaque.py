@@ -99,5 +99,5 @@ def test_the_map_is_named_by_its_address_and_not_encoded_again():
     assert emission.tensor_map is None
     assert "[%tc_ptr_D, {0, 0}]" in emission.instructions[0]
     assert "the tensor map" in emission.sets["%tc_ptr_D"]
-    with pytest.raises(EmissionError, match="tensormap"):
+    with pytest.raises(EmissionError, match="its map is encoded by the caller"):
         emit_kernel(read_call(PROVED["a load"]))
