@@ -11,6 +11,7 @@ from tests.gpu.async_mutants import async_mutants
 from tests.gpu.evidence import has_gpu, stale  # noqa: F401 (a skipif names has_gpu)
 from tests.gpu.forms import all_forms, later_forms
 from tests.gpu.mutants import contract_data, mutants
+from tests.gpu.tma_mutants import tma_mutants
 from tilecheck.document import read_call
 from tilecheck.emit import emit_kernel_unchecked
 from tilecheck.prove.check import check
@@ -39,21 +40,23 @@ def test_stores_leave_less_than_one_percent_undefined():
 
 
 def test_there_are_mutants_of_every_image_bearing_part():
-    found = [*mutants(), *async_mutants()]
+    found = [*mutants(), *async_mutants(), *tma_mutants()]
     assert len(mutants()) >= 20
     assert {one.part for one in mutants()} == {"owner", "provider", "walk", "word order", "width", "transposition"}
     assert {one.part for one in async_mutants()} == {"zero fill", "destination CTA", "operator", "walk"}
-    assert all((one.predicts is None) != (one.emits is None) for one in found)
+    assert {one.part for one in tma_mutants()} == {"pitch", "swizzle", "phase", "walk", "destination CTA", "tail", "operator", "type"}
+    assert all([one.predicts, one.emits, one.calls].count(None) == 2 for one in found)
 
 
 def test_every_mutant_changes_the_prediction_or_the_kernel():
-    for one in (*mutants(), *async_mutants()):
+    for one in (*mutants(), *async_mutants(), *tma_mutants()):
         form = FORMS[one.form]
         call = read_call(form.document)
-        if one.predicts:
-            wrong = contract_data(call.opcode)
-            one.predicts(wrong)
-            right, other = predicted(call, form.values, form.elected), predicted(call, form.values, form.elected, wrong)
+        if one.predicts or one.calls:
+            wrong, changed = contract_data(call.opcode), read_call(one.calls(form.document)) if one.calls else call
+            if one.predicts:
+                one.predicts(wrong)
+            right, other = predicted(call, form.values, form.elected), predicted(changed, form.values, form.elected, wrong)
             assert (right.registers, right.memory) != (other.registers, other.memory), one.what
         else:
             assert one.emits
@@ -61,7 +64,7 @@ def test_every_mutant_changes_the_prediction_or_the_kernel():
             assert kernel.ptx != emit_kernel_unchecked(call, "sm_90").ptx, one.what
 
 
-@pytest.mark.parametrize("family", ["memory", "matrix", "async"])
+@pytest.mark.parametrize("family", ["memory", "matrix", "async", "tma"])
 def test_evidence_covers_every_form(family):
     entries = {str(entry["form"]): entry for entry in read_evidence(EVIDENCE / f"{family}.json")}
     for form in all_forms():
@@ -72,7 +75,7 @@ def test_evidence_covers_every_form(family):
     assert all(entries[form.name]["status"] == "assembled, not reconstructed" for form in later)
 
 
-@pytest.mark.parametrize("family", ["memory", "matrix", "async"])
+@pytest.mark.parametrize("family", ["memory", "matrix", "async", "tma"])
 def test_evidence_is_of_the_ptx_and_contracts_that_stand_here(family):
     old = stale(EVIDENCE / f"{family}.json", FORMS)
     if old:  # an error for a release only
