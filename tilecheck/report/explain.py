@@ -142,7 +142,7 @@ def issue_text(contract: Contract) -> str:
         count = register_count(contract, operand)
         text = ", ".join(f"{operand.name}{k}" for k in range(count))
         fields[operand.name] = text if count == 1 or "{{{" + operand.name + "}}}" in contract.issue else "{" + text + "}"
-    fields |= {p.name: p.name for p in contract.parameters if p.operand and p.required}
+    fields |= {p.name: p.name for p in contract.parameters if p.operand and (p.required or p.default is not None)}
     return contract.statement(fields, shown=True)
 
 
