@@ -129,8 +129,7 @@ class Case:
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])
         self.move: Mapping[str, Any] = contract["move"]
         self.product: Mapping[str, Any] | None = contract.get("product")
-        self.function: Mapping[str, Any] = (call.get("function") or {}) if contract.get("scalar") else {}
-        """What a scalar composition applies to each element."""
+        self.computed: Mapping[str, Any] | None = contract.get("computed")
         self.numbers: dict[str, float] = {}
         self.single = bool(contract.get("single"))
         self.boxed = "box" in contract
@@ -168,7 +167,7 @@ class Case:
                 if written is not None and written.constant is None:
                     self.scalars[name] = (written, str(spec["number"]))
                 else:
-                    self.numbers[name] = value if written is None else written.constant or 0
+                    self.numbers[name] = value if not isinstance(value, str) else (written and written.constant) or 0
         viewed = [spec for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" in form]
         self.operands = tuple(
             Operand(*four, self.atom, bits, chunk_bytes, self.loops) for four in zip(viewed, forms, labels, views, strict=False)
@@ -358,7 +357,7 @@ class Scene:
 
 
 def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variant whose operands are as many, in registers where those of the call are, as wide and as long at the end; else the contract itself."""
+    """The variant whose operands are as many, in registers where those of the call are, as wide and as long at the end, numbers where they may stand; else the contract itself."""
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
     for one in contract.get("variants", ()):
         if len(one["operands"]) != len(forms):
@@ -370,6 +369,8 @@ def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str
                 elsewhere = (view.space == "register") != (spec["kind"] == "register")
                 if elsewhere or view.bits != spec["bits"] or view.static_shape[-1:] != (extent,):
                     break
+            elif not spec.get("number"):
+                break
         else:
             return one
     return contract
