@@ -194,9 +194,10 @@ class Matrix:
         """Whether more than the elements must be backed."""
         return self.mode is not None and (self.padded != self.operand.atom_extents or bool(self.mode["whole"]))
 
-    def block(self) -> Iterator[Coordinate]:
+    @cached_property
+    def block(self) -> tuple[Coordinate, ...]:
         """The coordinates of the atom with its lines filled up."""
-        return product(*(range(extent) for extent in self.padded))
+        return tuple(product(*(range(extent) for extent in self.padded)))
 
     def backed(self, site: Site) -> Observation | None:
         """The other part of `backing`: an element (of a line that fills a group up), or the whole span around it, is inside the allocation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -476,9 +476,9 @@ class Model:
                     budget.spend()
                     yield Site(scene, operand, thread, group, repeat, atom, residue)
 
-    def _atoms(self, short: str, operand: Operand, number: int) -> Iterable[Coordinate]:
+    def _atoms(self, short: str, operand: Operand, number: int) -> tuple[Coordinate, ...]:
         matrix = self.matrices.get(operand.name)
-        return operand.atoms_of(number) if matrix is None or short != "backing" else matrix.block() if matrix.partial else ()
+        return operand.atoms_of(number) if matrix is None or short != "backing" else matrix.block if matrix.partial else ()
 
     def check(self, limit: int = LIMIT) -> Answer:
         """Every clause that is owed, at every point."""
