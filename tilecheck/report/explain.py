@@ -189,7 +189,7 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
             steps = ", ".join(name for name in contract.loops if name not in contract.loops_of(operand))
             texts.append(f"read in the first step of {steps} only; {operand.then} stands in its place in the later ones")
         return texts + ([f"or a number of type {operand.number}, the same for all elements"] if operand.number else [])
-    texts = [contract.rows_text(operand)]
+    texts = [contract.rows_text(operand), *(() if operand.described is None else (mode.text for mode in operand.described.modes))]
     if operand.cta is not None:
         texts.append(
             f"in the CTA{'s' if contract.by_name(operand.cta).kind == 'mask' else ''} that {operand.cta} names, at the address of the executing CTA"

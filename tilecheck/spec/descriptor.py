@@ -56,6 +56,13 @@ class Mode:
         """The fields that the hardware reads."""
         return tuple(dict.fromkeys(name for name in (self.next_lines, self.next_span) if name is not None))
 
+    @property
+    def text(self) -> str:
+        """The layout in words: `k-major, swizzle 3: 8 lines of 128 bytes, then sdo_bytes; byte ^ ((byte >> 3) & 0x70)`."""
+        spans = "one span to a line" if self.next_span is None else f"{self.next_span} from span to span"
+        moved = "".join(f"; byte ^ ((byte >> {shift}) & {mask:#x})" for shift, mask in self.xors)
+        return f"{self.major}-major, swizzle {self.swizzle}: {self.lines} lines of {self.span_bytes} bytes, then {self.next_lines}; {spans}{moved}"
+
     def offset(self, bits: int, strides: Strides, line: Term, inner: Term) -> Term:
         """The bits of element (line, inner) behind the origin, before the swizzle; coordinates may be terms."""
         each = self.elements(bits)
@@ -102,9 +109,15 @@ class Described:
     def asks(self) -> str:
         """What is asked of the addresses of the operand, in words."""
         return (
-            f"every element lies where {self.descriptor} makes the instruction read it; the first element of each instruction is at a multiple of "
-            f"{UNIT_BYTES} bytes"
+            f"every element lies where {self.descriptor} makes the instruction read it, in a canonical layout ({self._modes}); the first element of each "
+            f"instruction is at a multiple of {UNIT_BYTES} bytes"
         )
+
+    @property
+    def _modes(self) -> str:
+        """The layouts by major and swizzle."""
+        majors = dict.fromkeys(mode.major for mode in self.modes)
+        return "; ".join(f"{major}-major: swizzle {', '.join(str(m.swizzle) for m in self.modes if m.major == major)}" for major in majors)
 
     def axes(self, major: str) -> tuple[str, str]:
         """(the atom axis of the lines, the inner one)."""
