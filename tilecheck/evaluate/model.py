@@ -457,13 +457,14 @@ class Model:
         """The elements at which a clause is owed; threads that see the same addresses as an earlier one are left out."""
         seen: set[tuple[object, ...]] = set()
         extents = clauses.repeats(scene, operand)
+        everywhere = not operand.register and not operand.view.declared_names and not operand.view.tensor(scene.values).axes()
         for thread in scene.launch.threads:
             if not scene.active(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
                 continue
             atoms, group = self._atoms(short, operand, scene.launch.number(thread)), scene.group(thread)
             environment = scene.environment(thread)
             key = (
-                thread if short == "owner" else None,
+                thread if short == "owner" and not everywhere else None,
                 group,
                 scene.launch.number(thread) if operand.holder_term is not None else None,
                 *(environment[name] for name in operand.view.names),
