@@ -25,6 +25,18 @@ TOLD = {
         "Declare tok with max=524287; or",
     ),
     "A17": ("element A[2147483648]", ("the index 2147483648", "to 2147483647 (int32)"), "say index_dtype int64"),
+    "A14": (
+        "Element [1, 0]",
+        ("A has it at byte 64", "emitted looks at byte 32"),
+        "Let emitted look where A writes, by its layout S[(4,8):(16,1)]",
+    ),
+    "A23": ("Element [1, 0]", ("SM has it at byte 144", "recast looks at byte 128"), "Let recast look where SM writes"),
+    "B03": ("Element [1, 0, 0]", ("SM has it at byte 128", "provided looks at byte 0"), "Let provided look where SM writes"),
+    "B08": (
+        "Element [0, 4]",
+        ("P has it at slot 1 of lane 0", "A looks at slot 2 of lane 0"),
+        "Let A look where P writes, by its layout S[(2,8,2,4):(2,4@laneid,1,1@laneid)]",
+    ),
     "B02": ("element (1, 0) of SM", ("byte 130", "byte 128 or 132", "SM[1, 0]", "different 4-byte words"), "72 instead of 65 float16"),
     "B06": (
         "at fault: trans",
@@ -38,6 +50,25 @@ TOLD = {
     ),
     "B13": ("atom axis word", ("extent 2", "the opcode moves 4"), "a region of shape [3, 4]"),
     "B15": ("element A[0, 64]", ("warp 1", "begin 64*warpid = 64", "end <= 64 on axis 1", "the last index is 63"), "with 64*warpid <= 63"),
+    "C01": ("repeat (0, 0), row 8, depth 0: element A[0, 0, 8, 0]", ("byte 16384", "byte 1024", "sdo_bytes 1024 would"), "name the fields"),
+    "C02": ("row 0, depth 8: element A[0, 0, 0, 8]", ("byte 128", "byte 16"), "lies as S[(8,8,2,8):(1024,8,64,1)]"),
+    "C03": ("row 1, depth 0: element A[0, 0, 1, 0]", ("byte 144", "byte 128", "before the XOR"), "lies as Swizzle(3,3,3) o S["),
+    "C04": (
+        "column 32, depth 0: element B[128, 0]",
+        ("byte 8336", "byte 16384"),
+        "A line of swizzle 3 holds 64 elements, 96 are no whole lines",
+    ),
+    "C05": (
+        "warpgroup axis 1, repeat (0, 0), column 32, depth 0: element B[128, 0]",
+        ("warp 4", "byte 8336", "byte 16384"),
+        "begin at a line, or take a swizzle of which they are",
+    ),
+    "C06": ("column 0, depth 1: element B[0, 0, 0, 1]", ("byte 32", "byte 16"), "lies as Swizzle(3,1,3) o S[(8,2,8):(1,64,16)]"),
+    "C07": (
+        "row 0, depth 8: element A[0, 0, 0, 8]",
+        ("byte 256", "byte 128", "ldo_bytes and sdo_bytes exchanged would"),
+        "name the fields",
+    ),
     "D06": ("element SM[0]", ("a multiple of 128 bytes", "byte 64"), "start at a multiple of 128 bytes"),
     "D08": ("repeat 1", ("element SM[1, 0]", "byte 32"), "Pad the pitch of SM to a multiple of 128 bytes, for instance 64 instead of 16"),
     "E01": ("a row of the box", ("96 bytes", "the span of swizzle 1 is 32 bytes"), "rows of at most 32 bytes, or take swizzle 0"),
@@ -54,7 +85,9 @@ TOLD = {
 """By document: the coordinate, the numbers on both sides, the repair; spaces and line breaks do not count."""
 
 
-OTHERS = {"A07": "vacuous"} | dict.fromkeys(("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07"), "proved")
+OTHERS = {"A07": "vacuous"} | dict.fromkeys(
+    ("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07", "C08", "C09", "C12"), "proved"
+)
 """The documents that are not refuted."""
 
 
@@ -92,7 +125,8 @@ def test_the_report_names_the_coordinate_both_numbers_the_source_and_a_repair(
     assert where in words, out
     for number in numbers:
         assert number in words, out
-    assert re.search(r"\[PTX ISA \d+(\.\d+)+", words), out
+    source = r"\[design: views of one allocation\]" if DOCUMENTS[name]["call"]["opcode"] == "agree" else r"\[PTX ISA \d+(\.\d+)+"
+    assert re.search(source, words), out
     assert repair in words.partition(" repair ")[2], out
     assert max(map(len, out.splitlines())) <= 80
     assert out.count("\n") <= 32

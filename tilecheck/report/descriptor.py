@@ -214,7 +214,8 @@ def matrix_advice(clause: str, operand: Operand | None, call: Call, contract: Co
     rows, columns = matrix.extent(matrix.described.across), matrix.extent(matrix.described.along)
     layout = layout_text(Walk(mode, "", matrix.ldo, matrix.sdo, rows, columns, 0, operand.bits))
     if "[" not in layout:
-        return None
+        each, inner = mode.elements(operand.bits), matrix.inner
+        return f"A line of swizzle {mode.swizzle} holds {each} elements, {inner} are no whole lines: begin at a line, or take a swizzle of which they are."
     return f"With these fields the matrix of each instruction lies as {layout}; name the fields of the layout it has, or lay it out so."
 
 
