@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
     from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
+    from tilecheck.prove.agreement import agree
     from tilecheck.prove.check import check, check_many
     from tilecheck.prove.facts import Premise
     from tilecheck.prove.premises import premises
@@ -35,6 +36,7 @@ _WHERE = {
     "tilecheck.compositions": ("ewise",),
     "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
     "tilecheck.layout": ("ComposeLayout", "R", "S", "Tensor", "TileLayout", "View", "axis", "parse_layout"),
+    "tilecheck.prove.agreement": ("agree",),
     "tilecheck.prove.check": ("check", "check_many"),
     "tilecheck.prove.facts": ("Premise",),
     "tilecheck.prove.premises": ("premises",),
@@ -64,6 +66,7 @@ __all__ = [
     "TilecheckError",
     "Verdict",
     "View",
+    "agree",
     "all_of",
     "any_of",
     "apply",

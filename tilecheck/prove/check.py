@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
@@ -20,7 +20,7 @@ from tilecheck.prove.problem import Problem, base_residues, prepare
 from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
-from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Verdict
+from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Counterexample, Verdict
 from tilecheck.spec import BadSpelling, Contract, Memory, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.symbolic import terms
 
@@ -38,6 +38,10 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
     audit: every clause is proved again by SMT, and the call by the evaluator's brute force where it can enumerate; DisagreementError where they differ.
     rlimit: z3's resource limit for one query.
     """
+    if call.opcode == "agree":  # no instruction: a question about two views
+        from tilecheck.prove.agreement import check_agreement
+
+        return check_agreement(call, audit=audit, rlimit=rlimit)
     contract = find_contract(call.opcode)
     if contract is None:
         mnemonic = mnemonic_of(call.opcode)
@@ -50,11 +54,10 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
     verdict = express(call, contract, tiers) if _spelled(call, contract) else None
     if verdict is not None:
         return verdict
-    verdict = _Checker(call, contract, tiers).verdict()
+    verdict = Checker(call, contract, tiers).verdict()
     learn(call, contract, verdict, tiers)
-    if audit:
-        _compare(call, contract.table or contract, verdict)
-    return verdict
+    missed = _compare(call, contract.table or contract, verdict) if audit else ""
+    return replace(verdict, reason=missed) if missed and verdict.reason is None else verdict
 
 
 def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> list[Verdict]:
@@ -95,13 +98,15 @@ def _names_apart(call: Call, contract: Contract) -> None:
             )
 
 
-def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
-    """The evaluator's brute force says the same; clauses that only the prover decides (opcode, space.explicit) aside."""
+def _compare(call: Call, contract: Contract, verdict: Verdict) -> str:
+    """The evaluator's brute force says the same; clauses that only the prover decides (opcode, space.explicit) aside. What was not compared, in words."""
     answer = model_of(call, contract).check(EVALUATED)
     mine = {c.id for c in verdict.failing} - {"opcode", "space.explicit"}
     status = verdict.status if mine or verdict.status != REFUTED else PROVED
-    if answer.status == "too-large" or UNPROVED in {c.status for c in verdict.clauses}:
-        return
+    if UNPROVED in {c.status for c in verdict.clauses}:
+        return "not audited by brute force: a clause is unproved"
+    if answer.status == "too-large":
+        return f"not audited by brute force, which looks at {EVALUATED} points at most: SMT alone has audited the clauses"
     hazards = {h.id for h in verdict.hazards}
     if (
         status != answer.status
@@ -112,6 +117,7 @@ def _compare(call: Call, contract: Contract, verdict: Verdict) -> None:
             f"internal error, please report: the prover says {verdict.status} by {sorted(mine)} with {sorted(hazards)}, the evaluator {answer.status} by "
             f"{sorted(answer.failures)} with {sorted(answer.hazards)}; call: {json.dumps(call.to_json())}"
         )
+    return ""
 
 
 def _bad_spelling(bad: BadSpelling) -> ClauseResult:
@@ -128,7 +134,7 @@ def _bad_spelling(bad: BadSpelling) -> ClauseResult:
 
 
 @dataclass
-class _Checker:
+class Checker:
     call: Call
     contract: Contract
     tiers: Tiers
@@ -350,8 +356,12 @@ class _Checker:
             return ClauseResult(clause.id, VACUOUS, method, ms, clause.statement, source, reason=self.never)
         if outcome.holds:
             return ClauseResult(clause.id, PROVED, method, ms, clause.statement, source)
-        example = counterexample(problem, clause, outcome)
+        example = self.counterexample(problem, clause, outcome)
         return ClauseResult(clause.id, REFUTED, method, ms, clause.statement, source, counterexample=example)
+
+    def counterexample(self, problem: Problem, clause: Clause, outcome: Outcome) -> Counterexample:
+        """The counterexample of a refuted clause, replayed."""
+        return counterexample(problem, clause, outcome)
 
 
 def _least_first(result: ClauseResult) -> tuple[object, ...]:
@@ -364,15 +374,15 @@ def _least_first(result: ClauseResult) -> tuple[object, ...]:
     return (values, thread, found.repeat, found.group, found.atom)
 
 
-class _Noting(_Checker):
-    """As `_Checker`, with every clause that it decides noted."""
+class _Noting(Checker):
+    """As `Checker`, with every clause that it decides noted."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.noted: list[Clause] = []
 
     def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
-        """As `_Checker.clauses`."""
+        """As `Checker.clauses`."""
         return super().clauses(problem, self._note(clauses))
 
     def _note(self, clauses: Iterator[Clause]) -> Iterator[Clause]:

@@ -26,6 +26,7 @@ from tilecheck.document import read_call
 from tilecheck.fitting import chosen, scalars_of
 from tilecheck.layout.trace import trace
 from tilecheck.layout.view import View
+from tilecheck.prove.agreement import question
 from tilecheck.prove.check import check
 from tilecheck.prove.facts import Congruence, Fact, Facts, Premise, Range, Subject, assumed, declared, grid
 from tilecheck.prove.obligation import Obligation
@@ -64,14 +65,14 @@ def with_premises(call: Call, *, audit: bool = False, rlimit: int | None = None)
     limits = {} if rlimit is None else {"rlimit": rlimit}
     verdict = check(call, audit=audit, **limits)
     found = find_contract(call.opcode)
-    contract = chosen(found, call) if isinstance(found, Contract) else None
+    contract = chosen(found, call) if isinstance(found, Contract) else question(call)
     if verdict.status not in {REFUTED, UNPROVED}:
         return verdict
     several = contract is not None and len(contract.operands) == len(call.operands)
     moving = {f"{value.spec.name}.type" for value in scalars_of(call, contract)} if contract is not None and several else set[str]()
     fixed = [c.id for c in verdict.failing if c.id.endswith(FIXED) and c.id not in moving]
     if fixed or contract is None:
-        return replace(verdict, reason=f"no premise: {_and(fixed)} can be changed by no fact about symbols or bases")
+        return replace(verdict, reason=f"no premise: {_and(fixed) or 'the call'} can be changed by no fact about symbols or bases")
     search = _Search(read_call(call.to_json()), contract, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit)
     found = search.premises()
     return replace(verdict, premises=found, reason=verdict.reason if found else search.reason())

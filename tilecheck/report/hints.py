@@ -49,10 +49,28 @@ def hint(clause: ClauseResult, call: Call, contract: Contract | None, failing: f
     if name == "opcode":
         return _opcode(call, contract)
     if contract is None:
-        return None
+        return _agreement(clause, call) if call.opcode == "agree" else None
     from tilecheck.report.repairs import repair
 
     return repair(clause, call, contract, failing | {clause.id}) or _advice(name, operand, clause, call, contract)
+
+
+def _agreement(clause: ClauseResult, call: Call) -> str | None:
+    """What would let a writer and a reader see one image."""
+    from tilecheck.layout.view import View
+
+    found = [operand for operand in call.operands if isinstance(operand, View)]
+    if clause.id == "operands" or len(found) != 2:
+        return "Give two views, the writer's first, and no parameter."
+    writer, reader = found
+    if clause.id == "image" and str(writer.tensor.layout) == str(reader.tensor.layout):
+        return f"Let the steps of both views lead to the same elements: their layouts are one, the regions of {writer.tensor.name} and {reader.tensor.name} are not."
+    if clause.id == "image":
+        layout = f"{writer.tensor.layout} of {writer.tensor.dtype}"
+        return f"Let {reader.tensor.name} look where {writer.tensor.name} writes, by its layout {layout}; or let {writer.tensor.name} write by that of {reader.tensor.name}."
+    if clause.id.endswith(("bounds", "index.range")):
+        return "Bound the symbols (min, max, assume) so that the region stays inside the tensor."
+    return f"Let both views have the space, the shape and the width of the elements of {writer.tensor.name}."
 
 
 def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call, contract: Contract) -> str | None:
