@@ -287,3 +287,12 @@ def mutant(rng: random.Random) -> Document:
 def test_random_boxes_agree_with_brute_force(seed):
     parsed = read_call(mutant(random.Random(f"tma-{seed}")))
     assert disagreements(parsed, check(parsed), 60_000) in ([], None)
+
+
+def test_an_audit_says_what_brute_force_has_not_looked_at():
+    free = [symbol("n", 0, 1 << 20)]
+    vast = call(coords=["n", 0], symbols=free, image={"shape": [8, 64]})
+    verdict = check(read_call(vast), audit=True)
+    assert (verdict.status, "not audited by brute force" in (verdict.reason or "")) == ("proved", True)
+    assert check(read_call(vast)).reason is None
+    assert check(read_call(call()), audit=True).reason is None

@@ -134,6 +134,8 @@ def _notes(verdict: Verdict) -> list[RenderableType]:
         grid.add_row("", "holds if", plain(condition))
     for premise in verdict.premises:
         grid.add_row("", "premise", plain(premise.text))
+    if verdict.reason and verdict.status in {"proved", "refuted"}:
+        grid.add_row("", "note", plain(verdict.reason))
     return [grid] if grid.row_count else []
 
 
