@@ -183,6 +183,10 @@ def test_a_tensor_without_elements_has_a_layout(shape: list[int], layout: str):
     assert fixed.span() == 0
 
 
+def test_the_digits_of_a_tensor_without_elements_are_those_of_any_other():
+    assert parse_layout("S[(1,n):(16,1)]").fixed({"n": 0}, [1, 0]).blocks == parse_layout("S[(1,n):(16,1)]").fixed({"n": 7}, [1, 7]).blocks
+
+
 def test_unknown_steps_and_dtypes_are_refused():
     with pytest.raises(ValueError, match="unknown view step 'flip'"):
         addresses([2], "S[2:1]", {"op": "flip"})

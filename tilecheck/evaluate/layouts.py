@@ -171,10 +171,21 @@ def _while_at_least(bound: int, base: int, stride: int, order: range) -> Iterato
         yield base + k * stride
 
 
+NO_DIVISOR = (1 << 61) - 1
+"""A prime that stands for an extent of 0 where axes and digits are matched: digits of an axis are then those of any other extent."""
+
+
 def align(shape: Sequence[int], factors: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """The smallest runs of axes and digits with equal products: [(axes, digits)], both row-major; all in one where there are no elements."""
-    if 0 in shape and 0 in factors:
+    """The smallest runs of axes and digits with equal products: [(axes, digits)], both row-major; where there are no elements, at most one run of all."""
+    if 0 not in shape or 0 not in factors:
+        return _aligned(shape, factors)
+    try:
+        return _aligned([extent or NO_DIVISOR for extent in shape], [extent or NO_DIVISOR for extent in factors])
+    except ValueError:
         return [(list(range(len(shape))), list(range(len(factors))))]
+
+
+def _aligned(shape: Sequence[int], factors: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     blocks: list[tuple[list[int], list[int]]] = []
     axis = factor = 0
     while axis < len(shape) and factor < len(factors):
