@@ -564,6 +564,8 @@ def main() -> int:
             results.append((item, sample))
             if sample.problems:
                 told(item, sample)
+            if len(results) % 500 == 0:
+                print(f"{len(results)} of {len(todo)} calls, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         for item, problem, smaller in pool.imap_unordered(_reduce, chosen(results)):
             print(
                 f"\nREDUCED: {problem}",
