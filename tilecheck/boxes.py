@@ -31,6 +31,14 @@ class Walked:
         return not self.mode.wide or self.offsets[:1] in {(), (0,)}
 
 
+def offset_limits(walked: Walked) -> tuple[tuple[str, int], ...]:
+    """The operands that move a walk: what each is, and what it stays below."""
+    mode = walked.mode
+    if mode.wide:
+        return (("wHalo", mode.halo_below), ("wOffset", mode.offset_below))
+    return tuple((f"im2col_offsets[{k}]", 1 << mode.offset_bits) for k in range(mode.spatial if mode.offset_bits else 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Box:
     """The fields of one call, outer to inner. dtype, bits: of the tensor operand. steps: one vector for each group and repeat axis.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilecheck.boxes import Box, Walked
+from tilecheck.boxes import Box, Walked, offset_limits
 from tilecheck.call import INDEX_DTYPES, Launch
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.strided import Factor, coalesced
@@ -50,14 +50,6 @@ def coordinate_findings(problem: Problem, box: Box, repeats: tuple[int, ...]) ->
             if step and step[0] != 0
         )
     return found
-
-
-def offset_limits(walked: Walked) -> tuple[tuple[str, int], ...]:
-    """The operands that move a walk: what each is, and what it stays below."""
-    mode = walked.mode
-    if mode.wide:
-        return (("wHalo", mode.halo_below), ("wOffset", mode.offset_below))
-    return tuple((f"im2col_offsets[{k}]", 1 << mode.offset_bits) for k in range(mode.spatial if mode.offset_bits else 0))
 
 
 def offset_findings(walked: Walked) -> list[Finding]:

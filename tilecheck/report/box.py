@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tilecheck.boxes import Box, box_of
+from tilecheck.boxes import Box, Walked, box_of, offset_limits
 from tilecheck.spec import BoxCopy, Contract, Pattern
 
 if TYPE_CHECKING:
@@ -57,22 +57,36 @@ def box_advice(name: str, clause: ClauseResult, call: Call, contract: Contract) 
         return None
     unit = box.copy.limits.multiple_bytes
     if name == "box":
-        span = box.pattern.span_bytes if box.pattern is not None else 0
+        span = box.pattern.span_bytes if box.pattern is not None and not box.interleave else 0
         rows = (
             f"of at most {span} bytes, or take swizzle 0, whose rows may be any multiple of {unit} bytes"
             if span
             else f"of a multiple of {unit} bytes"
         )
+        if box.walked is not None:
+            return _walk(box.walked, rows)
         return f"Split the box: extents from 1 to {box.copy.limits.box}, rows {rows}."
+    if clause.id == "coords.bounds" and box.walked is not None:
+        return "Start inside the bounding box, from the lower corner to the last pixel plus the upper one, or bound the symbols (min, max, assume)."
     if name == "descriptor":
         return _descriptor(clause)
     if name == "coords":
         packed = f"{box.packing.row} elements" if box.packing is not None else f"{8 * unit // box.bits} elements ({unit} bytes)"
         low = ", and every coordinate at least 0" if box.copy.store else ""
-        return f"Give one coordinate for each dimension and one step for each group and repeat axis, the innermost a multiple of {packed}{low}."
+        moves = "".join(f"; {what} from 0 to {below - 1}" for what, below in offset_limits(box.walked)) if box.walked is not None else ""
+        each = "Give one coordinate for each dimension and one step for each group and repeat axis"
+        inner = f", the innermost a multiple of {packed}" if box.slices is None else ""
+        return f"{each}{inner}{low}{moves}."
     if name == "base.period" and box.pattern is not None:
         return f"Say align={box.pattern.period_bytes} on the image, or where its base lies in the period (base)."
     return _layout(box) if name == "image" else None
+
+
+def _walk(walked: Walked, rows: str) -> str:
+    """The limits of a walk."""
+    mode, half = walked.mode, 1 << (walked.mode.corner_bits - 1)
+    pixels = "" if mode.pixels else f", and {mode.most_pixels} pixels at most"
+    return f"Give {mode.spatial} entries to each corner, from {-half} to {half - 1}; rows {rows}, {mode.most_channels} channels{pixels}."
 
 
 def _descriptor(clause: ClauseResult) -> str | None:
