@@ -162,12 +162,3 @@ def test_the_architectures_of_a_legal_row_are_those_that_assemble_it(row):
 def test_a_call_for_an_architecture_without_the_form_fails_by_opcode(row):
     for arch in ARCHITECTURES:
         assert faults(row, arch) == (set() if arch in row.accepted else {"opcode"}), arch
-
-
-# --- what assemblers tolerate ----------------------------------------------------------------------------------------
-
-
-def test_the_page_lists_every_illegal_row_that_an_assembler_takes():
-    page = (ROOT / "docs" / "reference" / "assemblers.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", page, re.MULTILINE)
-    assert sorted(listed) == sorted((row.opcode, row.operands) for row in ILLEGAL if row.accepted)
