@@ -125,6 +125,15 @@ def test_numbers_stand_in_registers_once():
     assert re.search(r"mov\.b16 %tc_h1, 0x3dcd;", text)
 
 
+def test_a_function_without_ptx_is_not_emitted():
+    from tilecheck.emit import EmissionError
+
+    with pytest.raises(EmissionError, match="there is no PTX for exp of float64"):
+        emit_unchecked(read_call(document([["x", "float64"]], "float64", "exp(x)")))
+    with pytest.raises(EmissionError, match="takes 0 operands, found 2"):
+        emit_unchecked(read_call({k: v for k, v in document([["x", "float32"]], "float32", "x").items() if k != "function"}))
+
+
 def test_equal_parts_are_computed_once():
     (block,) = emit_unchecked(read_call(document([["x", "float32"]], "float32", "exp(x) * exp(x) + exp(x)", repeats=1))).instructions
     assert block.count("ex2.approx") == 1

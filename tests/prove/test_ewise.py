@@ -261,6 +261,72 @@ def test_one_of_several_inputs_may_alias():
     assert [hazard.id for hazard in check(read_call(found), audit=True).hazards] == ["alias"]
 
 
+def test_the_size_that_one_operand_declares_binds_the_others_of_its_allocation():
+    found = moved(0, 0, 5)
+    del found["operands"][0]["size_bytes"]
+    found["operands"][1] = {**found["operands"][1], "shape": [5], "layout": "S[5:0]", "size_bytes": 16}
+    one = read_call(found)
+    verdict = check(one, audit=True)
+    assert failing(verdict) == {"dst.backing"}
+    assert disagreements(one, verdict, 100_000) == []
+
+
+# --- random registers ----------------------------------------------------------------------------------------------
+
+
+@st.composite
+def placed(draw, name: str, dtype: str, shape: tuple[int, ...], axes: tuple[str, ...]) -> Json:
+    """A register operand whose factors are mostly those of the threads, with strides, offsets and replicas of any kind."""
+    odd = draw(st.integers(0, 5)) == 0
+    strides = []
+    for k, _ in enumerate(shape):
+        thread = f"{draw(st.sampled_from((1, 1, 1, 0, -1) if odd else (1,)))}@{axes[k]}" if k < len(axes) else None
+        strides.append(thread or str(draw(st.sampled_from((0, 1, 2, 3, -1, 4)))))
+    text = f"S[({','.join(map(str, shape))}):({','.join(strides)})]"
+    if odd and draw(st.booleans()):
+        text += f" + R[2:{draw(st.sampled_from((0, 3, 16)))}]"
+    text += f" + {draw(st.integers(0, 6))}"
+    if odd and draw(st.booleans()):
+        text += f" + {draw(st.integers(0, 3))}@laneid"
+    found = {"name": name, "space": "register", "dtype": dtype, "shape": list(shape), "layout": text}
+    found |= {"tensor": draw(st.sampled_from(("R", "S")))} if draw(st.booleans()) else {}
+    return found | ({"size_bytes": draw(st.sampled_from((16, 64, 256)))} if draw(st.booleans()) else {})
+
+
+@st.composite
+def random_calls(draw) -> Json:
+    scope, lanes = draw(st.sampled_from(("thread", "warp", "cta"))), draw(st.sampled_from((4, 32)))
+    group = {"thread": (), "warp": (lanes,), "cta": (2, lanes)}[scope]
+    axes = {"thread": (), "warp": ("laneid",), "cta": ("warpid", "laneid")}[scope]
+    repeat = draw(st.sampled_from(((), (1,), (3,), (2, 2))))
+    types = draw(st.lists(st.sampled_from(("float32", "uint32", "int16")), min_size=2, max_size=3))
+    params = [[name, type_] for name, type_ in zip("xyz", types[1:], strict=False)]
+    body = f"{types[0]}({' + '.join(f'float64({name})' for name, _ in params)})"
+    operands = [draw(placed(name, type_, (*group, *repeat), axes)) for name, type_ in zip("DXYZ", types, strict=False)]
+    if draw(st.integers(0, 4)) == 0:
+        operands[-1] = {"name": "n", "value": draw(st.sampled_from((0, 1, -1, 40_000, 0.5)))}
+    found: Json = {
+        "schema": "tilecheck/call@1",
+        "opcode": "ewise",
+        "scope": scope,
+        "launch": {"block": [64 if scope == "cta" else 32]},
+        "function": function(params, types[0], body),
+        "operands": operands,
+    }
+    if lanes == 4:
+        found["guard"] = "laneid < 4"
+    if draw(st.integers(0, 3)) == 0:
+        found["parameters"] = {"pred": draw(st.sampled_from(("laneid == 1", "laneid < 2 and warpid == 0", "laneid > 40")))}
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(random_calls())
+def test_prover_and_evaluator_agree_on_random_registers(document_):
+    found = read_call(document_)
+    assert disagreements(found, check(found, audit=True), 200_000) == []
+
+
 # --- prediction ----------------------------------------------------------------------------------------------------
 
 

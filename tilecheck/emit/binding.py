@@ -13,6 +13,7 @@ from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.numbers import encoded
 from tilecheck.fitting import fitted
 from tilecheck.layout.view import Trace, View, trace
+from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, Execution, execution, ground, group_terms
 from tilecheck.spec import BadSpelling, Contract, Memory, Register, find_contract
 from tilecheck.symbolic import terms
@@ -239,6 +240,10 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
             why = "no contract knows the mnemonic" if found is None else f"{found.qualifier}: {found.why}"
             raise EmissionError(f"{call.opcode} cannot be emitted: {why}")
         contract = found
+    composition, function = contract.scalar, call.function
+    fault = None if composition is None or function is None else missing(composition, function)
+    if fault is not None:
+        raise EmissionError(f"{call.opcode} cannot be emitted: {fault}")
     contract = fitted(contract, call)
     if len(call.operands) != len(contract.operands):
         raise EmissionError(f"{call.opcode} takes {len(contract.operands)} operands, found {len(call.operands)}")

@@ -60,11 +60,12 @@ def operand_findings(call: Call, contract: Contract) -> list[Finding]:
 
 def function_findings(call: Call, contract: Contract) -> list[Finding]:
     """A function that is missing, superfluous, or made of what has no PTX."""
-    if contract.scalar is None:
+    composition = (contract.table or contract).scalar
+    if composition is None:
         return [] if call.function is None else [Finding(f"{contract.mnemonic} takes no function", "no function", "a function")]
     if call.function is None:
         return [Finding(f"the function is missing: {contract.mnemonic} applies one to each element", "a function", "none")]
-    fault = missing(contract.scalar, call.function)
+    fault = missing(composition, call.function)
     return [] if fault is None else [Finding(fault, "operations that have PTX", fault)]
 
 

@@ -29,36 +29,51 @@ class MissingError(Exception):
     """An operation for which the composition has neither an instruction nor a definition at its types."""
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A function as statements: the issue template of one element, the lowest architectures of its operations, or (fault) what has no PTX."""
+
+    issue: str
+    floors: tuple[str, ...] = ()
+    fault: str | None = None
+
+
+@lru_cache(maxsize=1024)
+def written(composition: Composition, function: Function) -> Written:
+    """The statements of a function."""
+    writer = _Writer(composition)
+    try:
+        return Written(writer.issue(function), tuple(writer.floors))
+    except MissingError as error:
+        return Written("", fault=str(error))
+
+
 def composed(contract: Contract, function: Function) -> Contract:
     """The contract of a composition with a function: its operands are the destination and the parameters, one issue computes one element.
 
-    An operation that has no instruction leaves the issue as it is in the table: see `missing`.
+    An operation that has no PTX (see `missing`) leaves nothing to issue.
     """
     assert contract.scalar is not None
+    destination, found = contract.scalar.destination, written(contract.scalar, function)
     operands = (
-        _register(contract.scalar.destination, function.result, write=True),
+        _register(destination, function.result, write=True),
         *(_register(name, type_, write=False) for name, type_ in function.params),
     )
-    arch, issue = contract.arch, contract.issue
-    try:
-        writer = _Writer(contract.scalar)
-        issue = writer.issue(function)
-        arch = max((contract.arch, *writer.floors), key=arch_rank)
-    except MissingError:
-        pass
-    sources = tuple((name, 0, PTX[type_]) for name, type_ in function.params)
-    result = Result(0, BITS[function.result], PTX[function.result], sources)
-    computed = Computed(contract.scalar.destination, contract.mnemonic, (), (result,))
-    return replace(contract, operands=operands, issue=issue, arch=arch, computed=computed, table=contract)
+    result = Result(0, BITS[function.result], PTX[function.result], tuple((name, 0, PTX[type_]) for name, type_ in function.params))
+    return replace(
+        contract,
+        operands=operands,
+        issue=found.issue,
+        arch=max((contract.arch, *found.floors), key=arch_rank),
+        computed=Computed(destination, contract.mnemonic, (), (result,)),
+        scalar=None,
+        table=contract,
+    )
 
 
 def missing(composition: Composition, function: Function) -> str | None:
     """The first operation of a function that has no PTX, in words; None where all have."""
-    try:
-        _Writer(composition).issue(function)
-    except MissingError as error:
-        return str(error)
-    return None
+    return written(composition, function).fault
 
 
 def _register(name: str, type_: str, *, write: bool) -> Register:

@@ -33,9 +33,9 @@ class Definition:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Composition:
-    """What a scalar function may be made of. destination: the name of the operand that holds the result."""
+    """What a scalar function may be made of. destination: the name of the operand that holds the result. One is equal to itself alone."""
 
     destination: str
     instructions: tuple[Instruction, ...]
