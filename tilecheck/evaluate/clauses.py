@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -396,7 +396,7 @@ def backing(scene: Scene, operand: Operand) -> Observation | None:
     view = operand.view
     try:
         span = view.tensor(scene.values).span() * view.declared_bits
-        size = None if operand.size_bytes is None else operand.size_bytes.value(scene.values)
+        size = min((one.value(scene.values) for one in _sizes(scene, operand)), default=None)
     except LimitError:
         return None
     needed = -(-span // 8)
@@ -408,6 +408,14 @@ def backing(scene: Scene, operand: Operand) -> Observation | None:
     if view.space == "shared" and allocated > limit:
         return _whole(operand, f"at most {limit} bytes of shared memory", f"{allocated} bytes")
     return None
+
+
+def _sizes(scene: Scene, operand: Operand) -> Iterator[Expression]:
+    """The declared sizes of the allocation of an operand: its own, and those of others that name the same tensor."""
+    for other in scene.case.operands:
+        same = other is operand or (operand.named_tensor and other.named_tensor and other.tensor == operand.tensor)
+        if same and other.size_bytes is not None:
+            yield other.size_bytes
 
 
 def contiguous(site: Site) -> Observation | None:
