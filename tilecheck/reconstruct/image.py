@@ -130,7 +130,7 @@ class _Writer:
         label, byte, name, source = row[:4]
         where: Mapping[str, Any] = row[4] if len(row) > 4 else {}
         region = self.new(label)
-        if isinstance(source, str) and source in {"combined", "rounded"}:
+        if source in ("combined", "rounded"):
             sources = [self.place(one[0], one[1], one[2] if len(one) > 2 else 0, 0, 0) for one in where["sources"]]
             at, before = (self.copy(one, where.get("cta", 0), 0, 0) + byte for one in (region, self.old(self.tensors[label])))
             self.combined.append((at, before, where["by"] if source == "combined" else f"round.{where['to']}", sources))

@@ -115,7 +115,7 @@ def _node(node: Expr, env: Env, memo: dict[Term, Known]) -> Known:
 def _scaled(one: Known, by: int) -> Known | None:
     """A multiple, by a positive number; None where an end is too large to write."""
     low, high = one.low * by, one.high * by
-    return Known(low, high, one.modulus * by, one.residue * by) if -HUGE < low and high < HUGE else None
+    return Known(low, high, one.modulus * by, one.residue * by) if low > -HUGE and high < HUGE else None
 
 
 def _reduced(one: Known, by: int) -> Known:
