@@ -136,6 +136,7 @@ CASES: dict[str, tuple[Callable[[], Json], str]] = {
         "participation",
     ),
     "two of three warpgroups": (two_warpgroups, ""),
+    "the second of three warpgroups": (lambda: copy.deepcopy(grouped(HALF, [384], "wgid == 1", 1)), ""),
     "a group axis of warps": (lambda: operand(two_warpgroups(), 0, shape=[8, 1, 1, 64, N], layout=("S[(2,", "S[(8,")), "d.shape"),
     "three groups of two warpgroups": (lambda: two_warpgroups(guard="wgid < 3"), "d.shape"),
     "three of four warps of a second warpgroup": (lambda: two_warpgroups(guard="wgid == 0 or warpid > 8"), "participation"),
@@ -204,6 +205,14 @@ CASES: dict[str, tuple[Callable[[], Json], str]] = {
     "a row inside the span": (lambda: wgmma_document(HALF, Stored("k", 3, start=96), Stored("k", 3, start=32)), ""),
     "a sparse B of rows wider than the span": (
         lambda: wgmma_document(opcode_of("f16", 8, "f32", sparse=True), None, Stored("k", 1)),
+        "b.descriptor",
+    ),
+    "a sparse B whose rows repeat themselves": (
+        lambda: operand(
+            copy.deepcopy(wgmma_document(opcode_of("f16", 8, "f32", sparse=True), Stored(), Stored("k", 1))),
+            2,
+            layout="Swizzle(3,1,3) o S[(1,1,8,2,16):(0,0,16,0,1)]",
+        ),
         "b.descriptor",
     ),
     "a row of half a span without its block": (
