@@ -160,14 +160,10 @@ def factor_in_registers(kind: str) -> tuple[Register, Entries]:
 
 
 def factor_in_memory(name: str, kind: str, axis: AtomAxis, depth: int) -> tuple[Memory, Entries]:
-    """A (axis `row`) or B (axis `column`) in shared memory; 16-bit elements may lie side by side along either axis.
-
-    depth: K. A canonical layout that ends behind one span is none where the instruction reads more bytes of a row than a span has.
-    """
+    """A (axis `row`) or B (axis `column`) in shared memory; 16-bit elements may lie side by side along either axis. depth: K."""
     each = 8 if kind == "b1" else 1
     bits, along = BITS[kind] * each, AtomAxis("depth", depth // each)
     majors = ("k", "mn") if kind in HALVES else ("k",)
-    fitting = (m for m in modes(bits, *majors) if m.next_span is not None or 8 * m.span_bytes >= depth * BITS[kind])
     found = Memory(
         name,
         "shared",
@@ -183,7 +179,7 @@ def factor_in_memory(name: str, kind: str, axis: AtomAxis, depth: int) -> tuple[
             f"{name}_major" if len(majors) > 1 else "",
             across=axis.name,
             along="depth",
-            modes=tuple(m for m in fitting if m.swizzle < 4),
+            modes=tuple(m for m in modes(bits, *majors) if m.swizzle < 4),
         ),
     )
     parts = (AtomAxis("part", each),) if each > 1 else ()

@@ -114,15 +114,18 @@ def a_warp_of_d_is_a_fragment_of_mma(t: Theorem) -> None:
 
 
 @theorem
-def every_matrix_takes_the_layouts_that_hold_its_rows(t: Theorem) -> None:
-    """A and B take modes 0 to 3, 16-bit ones of both majors, and no K-major swizzle whose span is shorter than the bytes of a row."""
+def every_matrix_takes_the_layouts_of_its_width(t: Theorem) -> None:
+    """A and B take swizzles 0 to 3, 16-bit ones with either major; a row has 32 bytes, one of a sparse B 64."""
     for contract in forms("n8"):
         for operand in contract.operands:
             if isinstance(operand, Memory) and operand.described is not None:
                 row_bytes = contract.atom_of(operand)[-1].extent * operand.bits // 8
                 majors = ("k", "mn") if operand.bits == 16 else ("k",)
                 wanted = {(m.major, m.swizzle) for m in modes(operand.bits, *majors) if m.swizzle < 4}
-                wanted -= {("k", m.swizzle) for m in modes(operand.bits, "k") if m.swizzle and m.span_bytes < row_bytes}
+                t.holds(
+                    row_bytes == (64 if contract.qualifiers["sparse"] and operand.name == "b" else 32),
+                    f"{operand.name} of {contract.opcode}: a row",
+                )
                 t.holds({(m.major, m.swizzle) for m in operand.described.modes} == wanted, f"{operand.name} of {contract.opcode}")
 
 

@@ -11,7 +11,6 @@ from own_cases import Own
 from tests.gpu.wgmma_forms import Stored, opcode_of, wgmma_document
 from tests.prove.wgmma_cases import CASES
 from tilecheck import fitting, scopes
-from tilecheck.contracts.descriptors import modes
 from tilecheck.prove import active, parameters, problem, structure
 from tilecheck.spec import Contract, Register
 from tilecheck.symbolic import terms, var
@@ -117,15 +116,6 @@ def _(patch):
 def _(patch):
     patch.setattr(structure, "_in_warpgroup", lambda _, thread, __: {"laneid": dict(thread), "wid_in_wg": {}, "warpid": {}})
     patch.setattr(problem.Problem, "holder", lambda _, lane: {"laneid": terms.normal(lane)})
-
-
-@mutant("a row may be longer than the span of its swizzle", "a sparse B whose rows repeat themselves")
-def _(patch):
-    def every(memory):
-        described = dataclasses.replace(memory.described, modes=modes(memory.bits, "k", "mn"))
-        return dataclasses.replace(memory, described=described)
-
-    change_memory(patch, every)
 
 
 @mutant("matrices are of any type", "B of another type")
