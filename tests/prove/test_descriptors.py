@@ -6,14 +6,17 @@ import copy
 import json
 import random
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import matrix_reader
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from known_cases import disagreements, every_case, failing
-from matrix_reader import DTYPES, document, known, reads  # noqa: F401 (a fixture of every test here)
+from matrix_reader import COLUMNS, DTYPES, ROWS, document, known, reads  # noqa: F401 (a fixture of every test here)
 
 from tilecheck.contracts.descriptors import MODES
 from tilecheck.document import read_call
@@ -22,7 +25,7 @@ from tilecheck.prove.check import check, clauses_of
 from tilecheck.prove.premises import premises
 from tilecheck.prove.tiers import Tiers
 from tilecheck.report.hints import hint
-from tilecheck.spec import Contract, find_contract
+from tilecheck.spec import Contract, find_contract, table
 from tilecheck.spec.descriptor import Mode
 
 Document = dict[str, Any]
@@ -407,3 +410,50 @@ def test_an_alignment_is_a_premise_where_the_period_is_not_known():
 
 def test_a_width_of_lines_is_no_premise():
     assert premises(read_call(BROKEN["a plain row-major tile"][1])) == ()
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+def mutants(mode: Mode) -> Iterator[tuple[str, Mode]]:
+    other = {"ldo_bytes": "sdo_bytes", "sdo_bytes": "ldo_bytes"}
+    yield "span", replace(mode, span_bytes=mode.span_bytes * 2)
+    yield "lines", replace(mode, lines=12 - mode.lines)
+    yield "next lines", replace(mode, next_lines=other[mode.next_lines])
+    if mode.next_span is not None:
+        yield "next span", replace(mode, next_span=other[mode.next_span])
+    for shift, mask in mode.xors:
+        yield "no XOR", replace(mode, xors=())
+        yield "shift", replace(mode, xors=((shift + 1, mask),))
+        yield "mask", replace(mode, xors=((shift, mask ^ (mask & -mask)),))
+        yield "period", replace(mode, period_bytes=2 * mode.period_bytes)
+
+
+def legal_of(mode: Mode) -> list[Document]:
+    """A matrix of each width with gapped strides, on a base of exactly the period."""
+    found: list[Document] = []
+    for bits in mode.widths:
+        inner = mode.elements(bits) * (2 if mode.next_span else 1)
+        rows, columns = (16, inner) if mode.major == "k" else (inner, 16)
+        if rows in ROWS and columns in COLUMNS:
+            parts = factors(mode, bits, rows, columns, 2064, 1040)
+            extents, strides = (",".join(str(one) for part in parts for one in part[k]) for k in (0, 1))
+            layout = f"{swizzle_text(mode, bits)}S[({extents}):({strides})]"
+            period = {0: 16, 1: 256, 2: 512, 3: 1024, 4: 512}[mode.swizzle]
+            found.append(
+                document(
+                    rows, columns, bits, [2064, 1040, mode.swizzle], layout, major=mode.major, align=period, operand={"size_bytes": 1 << 17}
+                )
+            )
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: f"{mode.major}-{mode.swizzle}")
+def test_a_wrong_entry_of_a_layout_refutes_a_legal_matrix(mode, monkeypatch):
+    calls = [read_call(form) for form in legal_of(mode)]
+    assert calls
+    assert {check(call).status for call in calls} == {"proved"}
+    for what, changed in mutants(mode):
+        monkeypatch.setattr(matrix_reader, "MODES", tuple(changed if one is mode else one for one in MODES))
+        monkeypatch.setattr(table, "_contracts", {})
+        assert "refuted" in {check(call).status for call in calls}, what
