@@ -95,6 +95,12 @@ class Box:
         packed, sliced = self.packing, self.slices
         return packed.align_bytes if packed is not None else sliced.align_bytes if sliced is not None else self.copy.limits.multiple_bytes
 
+    def asked_bytes(self, operand: str) -> int:
+        """The bytes modulo which the base of an operand has a say: for the image the period of the swizzle, and the alignment of an origin."""
+        if operand == self.copy.tensor:
+            return self.align_bytes
+        return max(self.copy.limits.image_align_bytes, self.pattern.period_bytes if self.pattern is not None else 0)
+
     @once
     def spatial(self) -> range:
         """The axes of the tensor that the bounding box of a walk has, the last one the fastest."""

@@ -11,6 +11,7 @@ from known_cases import disagreements
 
 from tilecheck.document import read_call
 from tilecheck.prove.check import check
+from tilecheck.prove.premises import premises
 
 LOAD = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
 STORE = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
@@ -296,3 +297,16 @@ def test_an_audit_says_what_brute_force_has_not_looked_at():
     assert (verdict.status, "not audited by brute force" in (verdict.reason or "")) == ("proved", True)
     assert check(read_call(vast)).reason is None
     assert check(read_call(call()), audit=True).reason is None
+
+
+@pytest.mark.parametrize(
+    ("name", "premise"),
+    [
+        ("a column that may be off", "n % 2 == 0"),
+        ("a negative row of a store", "0 <= n"),
+        ("an unknown phase", "base(S) % 1024 == 0"),
+        ("a tensor at 8 mod 16", "base(T) % 16 == 0"),
+    ],
+)
+def test_a_premise_speaks_of_coordinates_and_of_periods(name, premise):
+    assert [one.text for one in premises(read_call(ILLEGAL[name][1]))] == [premise]

@@ -189,15 +189,10 @@ def period_findings(image: Side, period: int, bases: tuple[int, ...]) -> list[Fi
     return [Finding(sentence, f"align, or base, modulo {period} bytes", f"modulo {step} bytes")]
 
 
-def period_bytes(box: Box) -> int:
-    """The bytes modulo which the base has a say: the period of the swizzle, and the alignment of an origin."""
-    return max(box.copy.limits.image_align_bytes, box.pattern.period_bytes if box.pattern is not None else 0)
-
-
 def origin(problem: Problem, image: Side, box: Box, repeats: tuple[int, ...]) -> Clause:
     """Every image starts, before its swizzle, at a multiple of 128 bytes: the address that the swizzle takes to its first element."""
     multiple = box.copy.limits.image_align_bytes
-    bases = base_residues(problem, image, period_bytes(box))
+    bases = base_residues(problem, image, box.asked_bytes(image.spec.name))
 
     def obligation() -> Obligation:
         base: Term = bases[0] if len(bases) == 1 else var("@base")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import lcm
 
+from tilecheck.boxes import box_of
 from tilecheck.call import INDEX_DTYPES, Call, Symbol
 from tilecheck.layout.trace import SliceCheck
 from tilecheck.layout.view import View
 from tilecheck.prove.descriptors import asked_bytes
 from tilecheck.prove.facts import Fact, Facts, Subject
-from tilecheck.prove.problem import combine
+from tilecheck.prove.problem import collect_terms, combine
 from tilecheck.spec import Contract, Memory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import bounds
@@ -22,8 +23,9 @@ FAR = 1 << 64
 
 
 def symbols_of(call: Call) -> list[Subject]:
-    """The symbols that operands, guard, predicate or assumptions name."""
-    used = frozenset[str]().union(*(_names(t) for t in operand_terms(call)))
+    """The symbols that operands, parameters, guard, predicate or assumptions name."""
+    written = (*operand_terms(call), *collect_terms(value for _, value in call.parameters))
+    used = frozenset[str]().union(*map(_names, written))
     used |= _names(call.guard) | _names(call.pred) | frozenset[str]().union(*map(_names, call.assume))
     return [_subject(call, s) for s in call.symbols if s.name in used]
 
@@ -56,6 +58,7 @@ def expressions_of(call: Call, written: Sequence[Term]) -> list[Subject]:
 def bases_of(call: Call, contract: Contract) -> list[tuple[Subject, int]]:
     """The bases of which less is known than the instruction asks, one for each allocation, with what it asks in bytes."""
     found: dict[tuple[str, int], tuple[Subject, int]] = {}
+    box = box_of(call, contract)
     for place, (view, spec) in enumerate(zip(call.operands, contract.operands, strict=True)):
         if not isinstance(view, View) or not isinstance(spec, Memory):
             continue
@@ -66,7 +69,8 @@ def bases_of(call: Call, contract: Contract) -> list[tuple[Subject, int]]:
             continue
         key = (shared or "", -1 if shared else place)
         subject, asked = found.get(key, (Subject(f"base({shared or view.tensor.name})", None, *known, operand=place), 1))
-        found[key] = subject, lcm(asked, asked_bytes(call, contract, spec))
+        own_bytes = asked_bytes(call, contract, spec) if box is None else box.asked_bytes(spec.name)
+        found[key] = subject, lcm(asked, own_bytes)
     return [(subject, asked) for subject, asked in found.values() if subject.step % asked]
 
 
