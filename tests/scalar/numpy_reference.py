@@ -7,6 +7,7 @@ magnitude, the bits of NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -116,16 +117,8 @@ def chosen(op: str, a: Array, b: Array) -> Array:
 def fused(type_: str, a: Array, b: Array, c: Array) -> Array:
     """For floats of 16 and 32 bits by the 64 bits of the exact product and a sum that is rounded to odd, so that rounding again does no harm; else by fractions."""
     if type_ == "float64":
-        from fractions import Fraction
-
-        exact = [
-            float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)))
-            if np.isfinite([x, y, z]).all() and abs(float(x)) < 1e150 and abs(float(y)) < 1e150
-            else float(x) * float(y) + float(z)
-            for x, y, z in zip(a, b, c, strict=True)
-        ]
-        plain = a * b + c
-        return np.where(np.array(exact) == 0, plain, np.array(exact))
+        exact = np.array([fused_double(float(x), float(y), float(z)) for x, y, z in zip(a, b, c, strict=True)])
+        return np.where(exact == 0, np.where((a == 0) | (b == 0), a * b + c, exact), exact)
     product, addend = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
     total = product + addend
     rest = np.where(np.isfinite(total), two_sum_error(product, addend, total), 0.0)
@@ -135,6 +128,17 @@ def fused(type_: str, a: Array, b: Array, c: Array) -> Array:
     )
     total = np.where((rest != 0) & np.isfinite(total) & (total != 0), towards.view(np.float64), total)
     return narrowed(total, "float64", type_)
+
+
+def fused_double(x: float, y: float, z: float) -> float:
+    """x * y + z by fractions, rounded once by Python."""
+    if not np.isfinite([x, y, z]).all():
+        return x * y + z if not np.isfinite([x, y]).all() else z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return float("inf") if exact > 0 else float("-inf")
 
 
 def two_sum_error(a: Array, b: Array, total: Array) -> Array:
@@ -211,8 +215,6 @@ def narrowed(a: Array, from_: str, to: str) -> Array:
         if from_ in {"int64", "uint64"} and to == "float16":
             return np.array([np.float16(min(max(int(x), -(1 << 20)), 1 << 20)) for x in a])
         return a.astype(dtype(to))
-    from fractions import Fraction
-
     found: list[float] = []
     for x in a:
         value = float(x) if from_ == "float64" else int(x)
