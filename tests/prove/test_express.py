@@ -111,6 +111,11 @@ def test_a_call_of_another_kind_is_not_answered_for_the_first(change):
     assert timeless(check(other)) == timeless(whole(other))
 
 
+def views(document: Json) -> list[Json]:
+    """The operands that are no numbers."""
+    return [operand for operand in document["operands"] if "space" in operand]
+
+
 def other_launch(document: Json, rng: random.Random) -> None:
     document["launch"] = {"block": [rng.choice((1, 20, 32, 64, 96, 128, 256))], "cluster": rng.choice((None, [2]))}
 
@@ -130,18 +135,18 @@ def other_symbols(document: Json, rng: random.Random) -> None:
 
 
 def other_memory(document: Json, rng: random.Random) -> None:
-    operand = rng.choice(document["operands"])
+    operand = rng.choice(views(document))
     key, values = rng.choice(
         (("align", (1, 2, 4, 8, 32)), ("size_bytes", (4, 64, 1 << 18)), ("tensor", ("T",)), ("base", ({"mod": 64, "is": 4},)))
     )
     operand[key] = rng.choice(values)
     if key == "tensor":
-        for one in document["operands"]:
+        for one in views(document):
             one["tensor"] = "T"
 
 
 def other_layout(document: Json, rng: random.Random) -> None:
-    operand = rng.choice(document["operands"])
+    operand = rng.choice(views(document))
     more = rng.choice((" + 1", " + 1@warpid", " + R[2:1@warpid]", " + R[2:64]", " + 4@laneid", " + -1@laneid"))
     operand["layout"] = str(operand.get("layout", "S[1:1]")) + more
 
@@ -149,7 +154,7 @@ def other_layout(document: Json, rng: random.Random) -> None:
 def other_place(document: Json, _: random.Random) -> None:
     """Every layout is cut from a larger one, whose first axis names a thread."""
     for operand in document["operands"]:
-        if operand["space"] == "register" and operand["layout"].startswith("S[("):
+        if operand.get("space") == "register" and operand["layout"].startswith("S[("):
             extents, strides = operand["layout"][3:].split("):(", 1)
             shape = list(operand["shape"])
             operand["layout"] = f"S[(2,{extents}):(1@warpid,{strides}"
@@ -190,3 +195,17 @@ def test_what_is_known_of_one_call_is_not_said_of_a_changed_one(change):
     assert taken > 80
     assert changed > 100
     assert not wrong, wrong[:3]
+
+
+def test_a_number_in_the_place_of_a_is_not_one_in_the_place_of_b():
+    operands = [{"name": name, "space": "register", "dtype": "float32", "shape": [1]} for name in ("D", "X")]
+    number = {"name": "number", "value": 1.5}
+
+    def ids(*sources: object) -> list[str]:
+        document = {"schema": "tilecheck/call@1", "opcode": "sub.f32", "scope": "thread", "operands": [operands[0], *sources]}
+        return [clause.id for clause in check(read_call(document)).clauses]
+
+    for _ in range(2):
+        assert "a.owner" in ids(operands[1], number)
+        assert "a.owner" not in ids(number, operands[1])
+        assert "b.owner" in ids(number, operands[1])

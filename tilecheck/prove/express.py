@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilecheck.call import INDEX_DTYPES, Call, Launch
+from tilecheck.call import INDEX_DTYPES, Call, Launch, Scalar
 from tilecheck.layout.view import View
 from tilecheck.prove import active, addresses, operands, structure
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side, base_residues, prepare
 from tilecheck.prove.race import hazards
+from tilecheck.prove.scalars import number_fault
 from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.verdict import PROVED, ClauseResult, Verdict
 from tilecheck.scopes import GroupAxis
 from tilecheck.spec import Contract, arch_rank, contract_hash
-from tilecheck.spec.contract import Memory, Register
+from tilecheck.spec.contract import Memory, Operand, Register
 from tilecheck.spec.limits import shared_limit
+from tilecheck.symbolic.terms import Expr
 
 Kind = tuple[str, str, str, int, tuple[str, ...]]
-"""Opcode, scope, index type, the identity of the group axes, the names of the operands."""
+"""Opcode, scope, index type, the identity of the group axes, the names of the operands that are views, the contract's and the call's."""
 Lines = tuple[tuple[str, str, str], ...]
 """Id, statement and source of each clause of a proved verdict."""
 MOST_KINDS = 4096
@@ -100,12 +102,20 @@ def applies(call: Call, contract: Contract, tiers: Tiers) -> bool:
     if call.parameters or tiers.audit or tiers.proved("structure") is None:
         return False
     plain = contract.chunk is None and contract.box is None and not any(p.required or p.kind == "barrier" for p in contract.parameters)
-    return plain and len(call.operands) == len(contract.operands) and all(isinstance(o, View) for o in call.operands)
+    if not plain or len(call.operands) != len(contract.operands):
+        return False
+    return all(isinstance(o, View) or _constant(o, spec) for o, spec in zip(call.operands, contract.operands, strict=True))
+
+
+def _constant(operand: Scalar, spec: Operand) -> bool:
+    """Whether a number stands where one may, and has nothing to prove."""
+    return isinstance(spec, Register) and bool(spec.number) and not isinstance(operand.value, Expr) and number_fault(operand, spec) is None
 
 
 def _kind(problem: Problem) -> Kind:
     call = problem.call
-    return problem.contract.opcode, call.scope, call.index_dtype, id(problem.groups), tuple(side.name for side in problem.sides)
+    names = tuple(name for side in problem.sides for name in (side.spec.name, side.name))
+    return problem.contract.opcode, call.scope, call.index_dtype, id(problem.groups), names
 
 
 def _together(problem: Problem, tiers: Tiers) -> Outcome | None:
