@@ -207,7 +207,7 @@ def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
         )
         role = "written" if operand.write else "read"
         if isinstance(operand, Register):
-            who = "the executing thread" if operand.lane is None else f"lane {code(operand.lane)}"
+            who = "the executing thread" if operand.lane is None else f"{'lane' if contract.warps == 1 else 'thread'} {code(operand.lane)}"
             asks = f"element ({coordinates(contract, operand)}) is register {code(operand.register)} of {who}"
             asks += "; distinct slots, no replicas" if operand.write else "; any replica may be read"
             if operand.then is not None:

@@ -289,25 +289,34 @@ def product_text(product: Product) -> str:
     count = "the ones of " if product.combine != "mul" else ""
     terms = f"{count}{entry(product.left)} {signs[product.combine]} {entry(product.right)}"
     where = "; ".join(
-        f"{side.operand}: {', '.join(f'{name} = {term}' for name, term in side.at)}"
-        for side in (product.dst, product.left, product.right, product.addend)
+        dict.fromkeys(
+            f"{side.operand}: {', '.join(f'{name} = {term}' for name, term in side.at)}"
+            for side in (product.dst, product.left, product.right, product.addend)
+        )
     )
-    return f"{entry(product.dst)} = {entry(product.addend)} + the sum over {', '.join(summed)} of {terms}, where for {where}"
+    start = entry(product.addend) + (f" (0 where {product.accumulates} does not hold)" if product.accumulates else "")
+    times = f", times {' and '.join(product.signs)}" if product.signs else ""
+    return f"{entry(product.dst)} = {start} + the sum over {', '.join(summed)} of {terms}{times}, where for {where}"
 
 
 def fragments(contract: Contract) -> list[tuple[str, str]]:
-    """(title, grid) of each operand of a product: lane and register of every element over the last two atom axes, the outer ones 0."""
+    """(title, grid) of each operand of a product: lane and register of every element over the last two atom axes, the outer ones 0.
+
+    An operand that only a variant has in registers follows.
+    """
     found: list[tuple[str, str]] = []
-    for operand in contract.operands:
+    own = {operand.name for operand in contract.operands if isinstance(operand, Register)}
+    others = [o for one in contract.variants if contract.warps > 1 for o in one.operands if o.name not in own]
+    for operand in (*contract.operands, *others):
         axes = contract.atom_of(operand)
         if not isinstance(operand, Register) or operand.lane is None or len(axes) < 2:
             continue
         *outer, down, across = axes
         fixed = dict.fromkeys((axis.name for axis in outer), 0)
         names = ", ".join(axis.name for axis in axes) + ("" if not outer else f", {', '.join(axis.name for axis in outer)} 0")
-        found.append(
-            (f"{operand.name}[{names}]: T12:{operand.name}1 is register 1 of lane 12", register_grid(operand, down, across, fixed))
-        )
+        whose = "lane 12" if contract.warps == 1 else "thread 12 of the warpgroup"
+        title = f"{operand.name}[{names}]: T12:{operand.name}1 is register 1 of {whose}"
+        found.append((title, register_grid(operand, down, across, fixed)))
     return found
 
 

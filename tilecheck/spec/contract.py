@@ -160,7 +160,12 @@ def parameter_text(p: Parameter, move: Move) -> str:
     roles = {move.length: ": bytes from there on are zero", move.bytes: ": bit k says whether byte k, modulo 16, is written"}
     if p.name == move.blank:
         return "a condition: zeros are written where it holds"
-    return limits.get(p.kind, KINDS[p.kind]) + roles.get(p.name, "")
+    text = limits.get(p.kind, KINDS[p.kind]) + roles.get(p.name, "")
+    if p.then is not None:
+        text = "a condition: the first step adds to what stands in the destination where it holds, the later ones always"
+    if p.kind == "shape":
+        text = f"the list [{', '.join(map(str, p.choices))}]"
+    return text + ("" if p.default is None else f" ({str(p.default).lower()} by default)")
 
 
 ADDRESSING = ("integer", "rank", "mask")
