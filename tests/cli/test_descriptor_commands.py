@@ -64,6 +64,12 @@ def test_exchanged_roles_are_named(capsys):
     assert "sdo_bytes  256 from 8 elements along M or N to the next 8" in text
 
 
+def test_strides_that_alias_are_named(capsys):
+    assert "note" not in output(capsys, *WALK)
+    text = output(capsys, *WALK[:4], "--sdo", "512", *WALK[6:])
+    assert "the strides alias: (row, column) (4, 0) and (8, 0) are read from one place" in text
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

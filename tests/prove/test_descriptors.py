@@ -76,6 +76,7 @@ LEGAL: dict[str, Document] = {
     "a start that the warp chooses": document(8, 16, 16, [16, 1024, 3], "Swizzle(3,3,3) o S[(2,8,64):(512,64,1)]", warp=True, scope="warp",
         launch={"block": [64]}, operand={"shape": [2, 8, 64], "view": [{"op": "slice", "begin": ["warpid", 0, "16 * warpid"], "extent": [1, None, 16]},
                                                                        {"op": "reshape", "shape": [8, 16]}]}),
+    "one group of lines read for all, as the view says": document(16, 16, 16, [16, 0, 3], "Swizzle(3,3,3) o S[(2,8,16):(0,64,1)]"),
     "a view of bytes": document(
         8, 16, 16, [16, 1024, 3], "Swizzle(4,3,3) o S[(8,32):(128,1)]",
         operand={"dtype": "uint8", "shape": [8, 32], "view": [{"op": "view", "dtype": "float16"}]},

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tilecheck.call import Call
     from tilecheck.report.options import Options
     from tilecheck.spec.contract import Contract, Operand
+    from tilecheck.symbolic.terms import Term
 
 LINE_BYTES = 128
 MOST_ELEMENTS = 1 << 16
@@ -103,10 +104,25 @@ def as_text(walk: Walk) -> str:
         each = mode.elements(walk.bits)
         about.append((mode.next_span, f"{walk.strides[mode.next_span]} from {each} elements along {inner} to the next {each}"))
     about += [(name, f"{walk.strides[name]}, not read") for name in unread]
+    twice = aliased(walk)
+    if twice is not None:
+        about.append(("note", f"the strides alias: (row, column) {twice[0]} and {twice[1]} are read from one place"))
     about += [("layout", layout_text(walk)), ("in CuTe", cute_text(walk)), *_words(walk)]
     width = max(len(name) for name, _ in about)
     head = "\n".join(f"{name.ljust(width)}  {text}" for name, text in about)
     return f"{head}\n\n{picture(walk)}\n"
+
+
+def aliased(walk: Walk) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The first two elements that are read from one place, None where there are none."""
+    seen: dict[Term, tuple[int, int]] = {}
+    for row in range(walk.rows):
+        for column in range(walk.columns):
+            at = (row, column) if walk.mode.major == "k" else (column, row)
+            first = seen.setdefault(walk.mode.offset(walk.bits, walk.strides, *at), (row, column))
+            if first != (row, column):
+                return first, (row, column)
+    return None
 
 
 def _equation(mode: Mode) -> str:
