@@ -8,7 +8,6 @@ from tilecheck.boxes import Box, Walked, offset_limits
 from tilecheck.call import INDEX_DTYPES, Launch
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.strided import Factor, coalesced
-from tilecheck.layout.tile import swizzles
 from tilecheck.prove import addresses, owners, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding, element, ranges_of
 from tilecheck.prove.clause import coordinates as places
@@ -284,11 +283,4 @@ def image_proof(image: Side, box: Box, base: int) -> str | None:
 
 def same_swizzle(image: Side, box: Box) -> bool:
     """Whether the layout's own swizzle, on the offset, is the pattern's."""
-    pattern = box.pattern
-    own = [one for one in swizzles(image.tensor.layout) if one.swizzle_len]
-    if pattern is None or len(pattern.xors) != len(own):
-        return False
-    if not own:
-        return True
-    one, keeps, (shift, mask) = own[0], image.tensor.bits << own[0].per_element, pattern.xors[0]
-    return one.swizzle_inner and one.atom_len == shift and len(own) == 1 and ((1 << one.swizzle_len) - 1) * keeps == 8 * mask
+    return box.pattern is not None and structure.swizzled_by(image, box.pattern.xors)
