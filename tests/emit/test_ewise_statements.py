@@ -125,6 +125,12 @@ def test_numbers_stand_in_registers_once():
     assert re.search(r"mov\.b16 %tc_h1, 0x3dcd;", text)
 
 
+def test_a_brain_float_is_rounded_once():
+    found = document([["x", "bfloat16"]], "bfloat16", "-x", repeats=1)
+    found["operands"][1] = {"name": "x", "value": 1 + 2**-8 + 2**-30}
+    assert "0x3f81;" in emit_unchecked(read_call(found)).ptx
+
+
 def test_a_function_without_ptx_is_not_emitted():
     from tilecheck.emit import EmissionError
 

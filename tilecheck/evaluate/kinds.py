@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
+from math import isfinite
 from typing import Any, cast
 
 from tilecheck.evaluate.expressions import Expression
 from tilecheck.evaluate.launch import THREAD_NAMES
+from tilecheck.evaluate.scalar_numbers import rounded
 
+FLOATS = {"f16": "float16", "bf16": "bfloat16", "tf32": "float32", "f32": "float32", "f64": "float64"}
 SPACES = {"global", "shared", "register", "local", "tmem", "tensormap"}
 
 
@@ -56,7 +60,7 @@ def is_number(type_: str, value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     if is_float(type_):
-        return True
+        return (isinstance(value, float) and not isfinite(value)) or isfinite(rounded(FLOATS[type_], Fraction(value)))
     low, high = integers(type_)
     return isinstance(value, int) and low <= value <= high
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from tilecheck.call import Scalar
 from tilecheck.fitting import scalars_of
@@ -18,6 +19,9 @@ from tilecheck.symbolic.terms import Expr
 
 WHOLE = {"f16": 1 << 11, "bf16": 1 << 8, "tf32": 1 << 11, "f32": 1 << 24, "f64": 1 << 53}
 """Every integer up to this magnitude is a number of the type."""
+SINGLE = ((1 << 25) - 1) << 103
+BEYOND = {"f16": 65_520, "bf16": 511 << 119, "tf32": SINGLE, "f32": SINGLE, "f64": (1 << 1024) - (1 << 970)}
+"""The least magnitude that rounds to infinity."""
 
 
 def range_of(type_: str) -> tuple[int, int]:
@@ -33,8 +37,9 @@ def number_fault(operand: Scalar, spec: Register) -> tuple[str, str] | None:
     value = operand.value
     if isinstance(value, bool | Expr):
         return (f"a number of type {spec.number}", str(value)) if is_truth(value) else None
-    if spec.number in WHOLE:
-        return None
+    if spec.number in BEYOND:
+        held = abs(value) < BEYOND[spec.number] or abs(value) == inf or value != value  # noqa: PLR0124 (NaN)
+        return None if held else (f"a number that .{spec.number} holds", str(value))
     low, high = range_of(spec.number)
     return None if isinstance(value, int) and low <= value <= high else (f"an integer from {low} to {high}", str(value))
 
