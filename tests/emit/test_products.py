@@ -56,6 +56,44 @@ def test_a_number_for_c_stands_in_a_register_in_the_first_step_only():
     assert not any("%C_" in line for line in found.declarations)
 
 
+def expression(opcode, place, value, low=0, high=9, **rest):
+    document = mma_document(opcode, {"k": 2}) if opcode.startswith("mma") else register_document(opcode, forms_of(opcode)[0])
+    document["operands"][place] = {"name": "number", "value": value}
+    return read_call({**document, "symbols": [{"name": "n", "min": low, "max": high}], **rest})
+
+
+@pytest.mark.parametrize(
+    ("opcode", "place", "value", "lines"),
+    [
+        ("add.s32", 2, "n", ["cvt.u32.u64 %tc_u0, %tc_sym_n;"]),
+        ("add.s64", 2, "n", []),
+        ("add.f32", 2, "n", ["cvt.rn.f32.s64 %tc_u0, %tc_sym_n;"]),
+        ("add.f16", 2, "n", ["cvt.rn.f16.s64 %tc_h0, %tc_sym_n;"]),
+        ("add.bf16", 2, "n", ["cvt.rn.f32.s64 %tc_u0, %tc_sym_n;", "shr.b32 %tc_u0, %tc_u0, 16;", "cvt.u16.u32 %tc_h0, %tc_u0;"]),
+        (HALF, 3, "n", ["cvt.rn.f32.s64 %tc_u0, %tc_sym_n;"]),
+        (HALF.replace("f32.f16.f16.f32", "f16.f16.f16.f16"), 3, "n", ["mov.b32 %tc_u0, {%tc_h0, %tc_h0};"]),
+    ],
+)
+def test_an_expression_is_put_into_a_register_of_the_type(opcode, place, value, lines):
+    found = emit(expression(opcode, place, value))
+    assert all(line in found.ptx for line in lines)
+    assert "%tc_sym_n" in found.sets
+    assert (found.sets["%tc_sym_n"], ".reg .b64 %tc_sym_n;" in found.declarations) == ("the symbol n", True)
+
+
+def test_an_expression_whose_steps_may_leave_64_bits_is_not_emitted():
+    call = expression("add.s32", 2, "(n * n) // (1 << 62)", -(1 << 40), 1 << 40)
+    with pytest.raises(EmissionError, match="may leave 64 bits"):
+        emit_unchecked(call)
+
+
+@assembling
+def test_expressions_assemble():
+    for opcode, place in (("add.s32", 2), ("sub.u16", 1), ("add.f64", 2), ("fma.rn.bf16", 3), (HALF, 3), ("mov.b64", 1)):
+        kernel = emit_kernel(expression(opcode, place, "2 * n + 1"))
+        assert assemble(kernel.ptx, kernel.arch).ok, opcode
+
+
 def test_a_number_for_packed_accumulators_stands_in_both_halves():
     document = mma_document("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16")
     document["operands"][3] = {"name": "C", "value": 1.0}

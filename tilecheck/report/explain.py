@@ -25,7 +25,7 @@ from tilecheck.spec import (
     find_entry,
     mnemonic_of,
 )
-from tilecheck.spec.computed import Computed
+from tilecheck.spec.computed import Choice, Computed
 from tilecheck.spec.contract import Entries, Parameter, Product, parameter_text
 from tilecheck.symbolic.terms import Term, variables
 
@@ -109,7 +109,11 @@ def _values(slot: Slot) -> str:
 
 
 def _general(contract: Contract) -> list[tuple[str, str]]:
-    who = {"thread": "each thread on its own", "warp": "all 32 lanes of a warp together", "warpgroup": "all 128 lanes of a warpgroup together"}
+    who = {
+        "thread": "each thread on its own",
+        "warp": "all 32 lanes of a warp together",
+        "warpgroup": "all 128 lanes of a warpgroup together",
+    }
     return [
         ("source", contract.source),
         ("arch", f"{contract.arch} and later" if contract.arch[-1:].isdigit() else contract.needs),
@@ -188,7 +192,9 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
         if operand.then is not None:
             steps = ", ".join(name for name in contract.loops if name not in contract.loops_of(operand))
             texts.append(f"read in the first step of {steps} only; {operand.then} stands in its place in the later ones")
-        return texts + ([f"or a number of type {operand.number}, the same for all elements"] if operand.number else [])
+        return texts + (
+            [f"or a number of type {operand.number}, or an integer expression, the same for all elements"] if operand.number else []
+        )
     texts = [contract.rows_text(operand), *(() if operand.described is None else (mode.text for mode in operand.described.modes))]
     if operand.cta is not None:
         texts.append(
@@ -287,7 +293,13 @@ def product_text(product: Product) -> str:
         return f"{side.operand}[{', '.join(name for name, _ in side.at)}]"
 
     count = "the ones of " if product.combine != "mul" else ""
-    terms = f"{count}{entry(product.left)} {signs[product.combine]} {entry(product.right)}"
+    right, chosen = entry(product.right), ""
+    if product.choice is not None:
+        index = product.choice.index
+        right = f"{product.right.operand}[{', '.join(f'{index} + chosen' if name == index else name for name, _ in product.right.at)}]"
+        chosen = f". {choice_text(product.choice)}"
+    scales = "".join(f" * {one.operand}[lane {one.lane}, bits from {one.bit} on]" for one in product.scales or ())
+    terms = f"{count}{entry(product.left)} {signs[product.combine]} {right}{scales}"
     where = "; ".join(
         dict.fromkeys(
             f"{side.operand}: {', '.join(f'{name} = {term}' for name, term in side.at)}"
@@ -296,7 +308,13 @@ def product_text(product: Product) -> str:
     )
     start = entry(product.addend) + (f" (0 where {product.accumulates} does not hold)" if product.accumulates else "")
     times = f", times {' and '.join(product.signs)}" if product.signs else ""
-    return f"{entry(product.dst)} = {start} + the sum over {', '.join(summed)} of {terms}{times}, where for {where}"
+    return f"{entry(product.dst)} = {start} + the sum over {', '.join(summed)} of {terms}{times}, where for {where}{chosen}"
+
+
+def choice_text(choice: Choice) -> str:
+    """Where the bits lie that choose an index, and what each of their values chooses."""
+    values = ", ".join(f"{value:#06b}: {' '.join(map(str, offsets))}" for value, offsets in choice.offsets)
+    return f"chosen is for entry {choice.entry} by {choice.bits} bits of {choice.operand} in lane {choice.lane} from bit {choice.bit} on ({values})"
 
 
 def fragments(contract: Contract) -> list[tuple[str, str]]:
