@@ -39,7 +39,11 @@ EPILOGS = {
 INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("PATH", "+", "check documents (.json, .jsonl, - for stdin), check files (.py), and directories of them"),
-    "explain": ("OPCODE", "", "what an opcode asks of its operands, or what is wrong with its spelling; `descriptor`: how a shared matrix is read"),
+    "explain": (
+        "OPCODE",
+        "",
+        "what an opcode asks of its operands, or what is wrong with its spelling; `descriptor`: how a shared matrix is read",
+    ),
     "premises": ("DOC", "", "the weakest facts under which the calls of a document would be proved"),
     "emit": ("DOC", "", "the PTX of a proved call"),
     "predict": ("DOC", "", "the registers and bytes that a proved call writes"),

@@ -98,7 +98,9 @@ def explain(request: Request) -> Result:
     """What an opcode asks: exit status 1 where the spelling is illegal, 3 where no contract knows the mnemonic."""
     if request.operand == "descriptor":
         return _explain_descriptor(request.options)
-    only = [f"--{name}" for name in ("ldo", "sdo", "swizzle", "major", "rows", "columns", "start") if getattr(request.options, name) is not None]
+    only = [
+        f"--{name}" for name in ("ldo", "sdo", "swizzle", "major", "rows", "columns", "start") if getattr(request.options, name) is not None
+    ]
     if only:
         raise InputError("means something for `explain descriptor` only", where=only[0])
     from tilecheck.report import explain as about
