@@ -20,7 +20,7 @@ from tilecheck.document import read_call
 from tilecheck.emit import emit_kernel_unchecked, emit_unchecked
 from tilecheck.evaluate.scalar_numbers import WIDTH, decoded
 from tilecheck.evaluate.scalar_values import ScalarFunction, just
-from tilecheck.scalar import Function, show
+from tilecheck.scalar import SCALAR_TYPES, Function, show
 from tilecheck.scalar.compose import composed
 from tilecheck.spec import Contract, data
 
@@ -123,6 +123,18 @@ def test_numbers_stand_in_registers_once():
     text = emit_unchecked(read_call(found)).ptx
     assert re.search(r"mov\.b16 %tc_h0, 0xfd;", text)
     assert re.search(r"mov\.b16 %tc_h1, 0x3dcd;", text)
+
+
+@pytest.mark.parametrize("type_", SCALAR_TYPES)
+def test_an_expression_stands_for_a_parameter_of_every_type(type_):
+    from tilecheck.emit import assemble, emit_kernel
+
+    for value in ("n", "laneid + n", 3):
+        body = "-x" if type_ == "float32" else "float32(x)"
+        found = document([["x", type_]], "float32", body, 1, symbols=[{"name": "n", "min": 0, "max": 50}])
+        found["operands"][1] = {"name": "x", "value": value}
+        kernel = emit_kernel(read_call(found), "sm_90")
+        assert assemble(kernel.ptx, "sm_90").ok
 
 
 def test_a_brain_float_is_rounded_once():
