@@ -106,6 +106,10 @@ def _bounds(example: Counterexample) -> str | None:
     return f"{numbers}\n{' ' * zero}|{'-' * (AXIS_COLUMNS - 1)}|\n{' ' * first}{'#' * width}  {begin} to {end}"
 
 
+MOST_MARKED = 16
+"""The coordinates of an axis that are shown around a marked one."""
+
+
 def _owner(example: Counterexample, lane: Term, operand: Register, contract: Contract) -> str | None:
     axes = contract.atom_of(operand)
     if len(axes) < 2 or len(example.atom) != len(axes):
@@ -115,16 +119,22 @@ def _owner(example: Counterexample, lane: Term, operand: Register, contract: Con
 
 
 def lane_grid(lane: Term, down: AtomAxis, across: AtomAxis, outer: dict[str, int], *, marked: tuple[int, ...] = ()) -> str:
-    """Which lane holds each element of two atom axes; `marked` stands in brackets."""
+    """Which lane holds each element of two atom axes; `marked` stands in brackets, of large maps with the elements around it."""
     head = f"{down.name} \\ {across.name}"
-    lines = [head + "".join(f"{k:>5} " for k in range(across.extent))]
-    for i in range(down.extent):
-        cells: list[str] = []
-        for j in range(across.extent):
-            number = evaluate(lane, {**outer, down.name: i, across.name: j})
-            cells.append(f" [{number:>2}] " if (i, j) == tuple(marked) else f"  {number:>2}  ")
+    rows, columns = (_around(axis.extent, at) for axis, at in zip((down, across), marked or (None, None), strict=False))
+    numbers = [[evaluate(lane, {**outer, down.name: i, across.name: j}) for j in columns] for i in rows]
+    wide = max(2, *(len(str(number)) for line in numbers for number in line))
+    lines = [head + "".join(f"{k:>{wide + 3}} " for k in columns)]
+    for i, line in zip(rows, numbers, strict=True):
+        cells = [f" [{n:>{wide}}] " if (i, j) == tuple(marked) else f"  {n:>{wide}}  " for j, n in zip(columns, line, strict=True)]
         lines.append(str(i).rjust(len(head)) + "".join(cells))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _around(extent: int, at: int | None) -> range:
+    """All coordinates of an axis; where something is marked on a long one, the aligned part around it."""
+    first = 0 if at is None or extent <= MOST_MARKED else at - at % MOST_MARKED
+    return range(first, extent if at is None else min(extent, first + MOST_MARKED))
 
 
 def register_grid(operand: Register, down: AtomAxis, across: AtomAxis, outer: dict[str, int]) -> str:
