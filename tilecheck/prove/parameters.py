@@ -31,6 +31,18 @@ def chunk(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | No
     return f"{parameter.name}.shape", f"a chunk has {chunk_text(parameter)}", [] if fault is None else [Finding(sentence, *fault)]
 
 
+def instruction(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
+    """(clause, statement, findings) about the shape of the instruction, where the call says it."""
+    parameter = contract.parameter("shape")
+    given = None if parameter is None else call.parameter(parameter.name)
+    if parameter is None or given is None:
+        return None
+    wanted = f"[{', '.join(map(str, parameter.choices))}]"
+    found = f"[{', '.join(map(str, given))}]" if isinstance(given, tuple) else str(given)
+    wrong = [] if given == parameter.choices else [Finding(f"{parameter.name}: expected {wanted}, found {found}", wanted, found)]
+    return f"{parameter.name}.shape", f"the shape of the instruction is {wanted}, as the opcode says", wrong
+
+
 def barrier(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
     """(clause, statement, findings) about the space of the barrier; None where the contract has none."""
     parameter = contract.barrier
