@@ -288,3 +288,51 @@ def mutant(rng: random.Random) -> Document:
 def test_random_walks_agree_with_brute_force(seed):
     parsed = read_call(mutant(random.Random(f"im2col-{seed}")))
     assert disagreements(parsed, check(parsed), 60_000) in ([], None)
+
+
+def symbolic(rng: random.Random) -> Document:
+    """A walk whose start, offsets or width are symbols, with random corners and element strides."""
+    opcode = rng.choice([LOAD.format(4), STORE.format(4), PREFETCH, WIDE])
+    stores, count = opcode == STORE.format(4), 1 if opcode == WIDE else 2
+    wide = {"shape": [3, 5, "W", 64], "layout": "S[(3,5,W,64):(320*W,64*W,64,1)]"}
+    fields: Document = {
+        "pixel_box_lower_corner": [rng.choice([0, 1] if stores else [-1, 0, 1]) for _ in range(count)],
+        "pixel_box_upper_corner": [rng.choice([0, -1, -2] if stores else [-2, -1, 0, 1]) for _ in range(count)],
+        "element_strides": [*(rng.choice([1, 1, 2]) for _ in range(3)), 1],
+        "coords": [rng.choice([0, "q", 1]), rng.choice([0, 1, "q"]), rng.choice([0, 1, "q", "W - 2"]), 0],
+    }
+    if not stores:
+        fields["im2col_offsets"] = [rng.choice([0, 1, "q+1", "q"]) if count == 2 else 0, rng.choice([0, 1, "q+1"])]
+    tensor = wide if rng.random() < 0.6 else {"shape": [3, 5, 4, 64]}
+    document = call(opcode, tensor=tensor, symbols=[symbol("q", -1, 2), symbol("W", 2, 4)], **fields)
+    return document | ({"assume": [rng.choice(["q >= 0", "q <= 1", "W >= 3", "q < W - 1"])]} if rng.random() < 0.5 else {})
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_random_symbolic_walks_agree_with_brute_force(seed):
+    parsed = read_call(symbolic(random.Random(f"im2col-symbolic-{seed}")))
+    assert disagreements(parsed, check(parsed), 60_000) in ([], None)
+
+
+def two_stores(rng: random.Random) -> Document:
+    """Two walks of a store, a random step apart, with and without slices."""
+    lower, upper, pixels = [rng.choice([0, 1]) for _ in range(2)], [rng.choice([0, -1]) for _ in range(2)], rng.choice([1, 2, 5, 6])
+    fields: Document = {
+        "image": {"shape": [2, pixels, 64], "layout": f"Swizzle(3,3,3) o S[(2,{pixels},64):(512,64,1)]"},
+        "tensor": {"shape": [3, 4, 4, rng.choice([64, 128])]},
+        "coords": [rng.choice([0, 1]), lower[0] + rng.choice([0, 1]), lower[1] + rng.choice([0, 1]), 0],
+        "coord_steps": [[rng.choice([0, 0, 1]), rng.choice([0, 0, 1, 2]), rng.choice([0, 0, 1]), rng.choice([0, 0, 64, 8])]],
+    }
+    if rng.random() < 0.3:
+        fields |= {"tensor": SLICES, "coords": [0, 0, *lower], "interleave": 1, "swizzle": 0, "channels_per_pixel": 8}
+        fields["image"] = {"shape": [2, pixels, 8], "layout": f"S[(2,{pixels},8):(64,8,1)]", "align": 128}
+        fields["coord_steps"] = [[rng.choice([0, 0, 1]) for _ in range(4)]]
+    strides = [rng.choice([1, 1, 2]) for _ in range(3)] + [rng.choice([1, 1, 2]) if "interleave" in fields else 1]
+    corners = {"pixel_box_lower_corner": lower, "pixel_box_upper_corner": upper, "pixels_per_column": pixels}
+    return call(STORE.format(4), element_strides=strides, **corners, **fields)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_stores_race_where_brute_force_says_so(seed):
+    parsed = read_call(two_stores(random.Random(f"im2col-race-{seed}")))
+    assert disagreements(parsed, check(parsed), 100_000) == []
