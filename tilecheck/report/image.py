@@ -147,7 +147,7 @@ def _run(run: list[Row]) -> str:
     copies = _copies(first)
     if "cta" in copies:
         where = where.replace(" ", f" cta {copies['cta']} ", 1)
-    if place in {"combined", "rounded"}:
+    if isinstance(place, str) and place in {"combined", "rounded"}:
         sources = ", ".join(
             f"{_named(name, cta)}[{begin}..{end}]"
             for (name, begin, *cta), (_, end, *_) in zip(_combined(first), _combined(last), strict=True)
