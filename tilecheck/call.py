@@ -154,7 +154,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar operand: a name and a number or term."""
+    """A scalar operand: a name and a number or term (`apply` reads text and SymPy expressions, too)."""
 
     name: str
     value: Term | float
@@ -301,7 +301,7 @@ def apply(
         raise InputError(f"scope is {scope!r}, expected one of {', '.join(SCOPES)}")
     if index_dtype not in INDEX_DTYPES:
         raise InputError(f"index_dtype is {index_dtype!r}, expected one of {', '.join(INDEX_DTYPES)}")
-    views = tuple(o if isinstance(o, View | Scalar) else View(o) for o in operands)
+    views = tuple(_scalar(o) if isinstance(o, Scalar) else o if isinstance(o, View) else View(o) for o in operands)
     values = {name: _freeze(value) for name, value in parameters.items()}
     values = {name: _read(name, value) for name, value in values.items()}
     if isinstance(parameters.get("pred"), bool):
@@ -327,6 +327,12 @@ def apply(
     )
     require_declared(call)
     return call
+
+
+def _scalar(operand: Scalar) -> Scalar:
+    """A scalar operand with its text (or SymPy expression) read."""
+    plain: object = operand.value
+    return operand if isinstance(plain, int | float | Expr) else Scalar(operand.name, as_term(plain, truth=False))
 
 
 def default_launch(scope: str) -> Launch:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sympy
 from known_cases import disagreements, failing
 
 from tests.gpu.register_forms import forms_of, register_document, register_forms, spellings
+from tilecheck import InputError, Scalar, Tensor, apply, symbol
 from tilecheck.document import read_call
 from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import Model
@@ -169,6 +171,18 @@ def test_every_form_is_proved_by_structure_alone(mnemonic):
             verdict = check(read_call(register_document(opcode, contract)))
             assert verdict.status == "proved", opcode
             assert {clause.method for clause in verdict.clauses} == {"structure"}
+
+
+def test_python_takes_terms_and_text():
+    n = symbol("n", min=0, max=5)
+    d, a = (Tensor(name, (1,), "int32", space="register") for name in "DA")
+    for value in (n, 2 * n + 1, "n + laneid", "select(elected, n, 7)", sympy.Symbol("n") * 3):
+        found = apply("add.s32", d, a, Scalar("b", value), scope="thread", symbols=[n])
+        assert check(found, audit=True).status == "proved"
+        assert found.substitute(n=3).symbols == ()
+        assert read_call(found.to_json()) == found
+    with pytest.raises(InputError, match="is a condition"):
+        apply("add.s32", d, a, Scalar("b", "n > 0"), scope="thread", symbols=[n])
 
 
 def predicted(document: Json, **values: int | list[int]) -> list[list[Any]]:
