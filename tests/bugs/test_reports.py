@@ -86,7 +86,7 @@ TOLD = {
 
 
 OTHERS = {"A07": "vacuous"} | dict.fromkeys(
-    ("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07", "C08", "C09", "C12"), "proved"
+    ("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07", "G08", "C08", "C09", "C12"), "proved"
 )
 """The documents that are not refuted."""
 
