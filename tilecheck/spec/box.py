@@ -148,7 +148,8 @@ class BoxCopy:
         limits = self.limits
         if operand == self.tensor:
             return (
-                f"the tensor of the map: one stride for each axis; address and outer strides at multiples of {limits.multiple_bytes} bytes"
+                f"the tensor of the map: one stride for each axis; address and outer strides at multiples of {limits.multiple_bytes} bytes; "
+                "or, in the space tensormap, a map that the caller has encoded, whose fields the view states"
             )
         what = "box" if self.walk is None else "walk, pixel by pixel"
         return (

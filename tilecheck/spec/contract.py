@@ -42,6 +42,7 @@ class Register:
     atom: the operand's own suffix, None for the contract's. over: the loops of the contract that its repeat axes end in, None for all of them.
     then: the operand that stands in its place in all steps but the first of the loops it is not over, None where it stands there in all.
     number: the PTX type in which a number or an integer expression may stand in its place, the same for all elements; "" where it must be a view.
+    paired: the containers of half the width of which two, side by side, may stand for an element: the view is seen as one of raw elements (see `seen`).
     ptx: the class of its registers, where it is not the one of their width (an element of eight bits is in a .b16 register).
     """
 
@@ -56,6 +57,7 @@ class Register:
     then: str | None = None
     number: str = ""
     ptx: str = ""
+    paired: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +342,7 @@ class Contract:
     def atom_text(self) -> str:
         """The atom axes with their extents, in words: `row 8, word 4`; an open one with what fixes it."""
         if self.box is not None and not self.atom:
-            return "the image of the box"
+            return "the image of the box" if self.box.walk is None else "the image of the walk: pixels, channels"
         return ", ".join(
             f"{a.name} {a.extent}" if a.extent or not self.chunk else f"{a.name} (as many as fill {self.chunk})" for a in self.atom
         )
@@ -510,7 +512,7 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
             "lane": term_data(operand.lane),
             "register": term_data(operand.register),
             **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
-            **_written(operand, {"over": None, "then": None, "number": "", "ptx": ""}),
+            **_written(operand, {"over": None, "then": None, "number": "", "ptx": "", "paired": ()}),
         }
     return {
         "kind": "memory",
