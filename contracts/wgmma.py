@@ -128,7 +128,10 @@ def shape_of(text: str) -> tuple[int, int]:
 
 
 def accumulator(kind: str, columns: int) -> tuple[Register, Entries]:
-    """D: warp w holds rows 16*w to 16*w + 15 as the fragment of an mma.m16n8 that repeats along N; a register of halves has two neighbours of a row."""
+    """D: warp w holds rows 16*w to 16*w + 15 as the fragment of an mma.m16n8 that repeats along N.
+
+    A register of halves has two neighbours of a row, which may be handed in as halves, (row, column).
+    """
     thread = 32 * (ROW // 16) + 4 * (ROW % 8)
     if kind == "f16":
         last, parts = AtomAxis("word", columns // 2), (AtomAxis("part", 2),)
@@ -137,7 +140,15 @@ def accumulator(kind: str, columns: int) -> tuple[Register, Entries]:
         last, parts = AtomAxis("column", columns), ()
         thread, number, at = thread + COLUMN // 2 % 4, 4 * (COLUMN // 8) + 2 * (ROW // 8 % 2) + COLUMN % 2, COLUMN
     found = Register(
-        "d", bits=32, register=number, write=True, lane=thread, dtypes=SUMS[kind], atom=(AtomAxis("row", ROWS), last), over=("m", "n")
+        "d",
+        bits=32,
+        register=number,
+        write=True,
+        lane=thread,
+        dtypes=SUMS[kind],
+        atom=(AtomAxis("row", ROWS), last),
+        over=("m", "n"),
+        paired=STORED["f16"] if kind == "f16" else (),
     )
     return found, Entries("d", kind, (("m", ROW), ("n", at)), parts)
 

@@ -216,6 +216,7 @@ def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
                     f"; read in the first step only of the loops that it lacks, {code(operand.then)} stands in its place in the later ones"
                 )
             asks += f"; or a number of type {code(operand.number)}, or an integer expression" if operand.number else ""
+            asks += f"; or a view of {codes(operand.paired, ' or ')}, two of which side by side are an element" if operand.paired else ""
             yield code(operand.name), f"registers, {role}", types, asks
             continue
         asks = contract.rows_text(operand)

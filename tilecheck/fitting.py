@@ -37,20 +37,46 @@ class Same:
 
 
 def chosen(contract: Contract, call: Call) -> Contract:
-    """The variant of a contract that the operands of a call fit, a composition with the function of the call, else the contract itself."""
+    """The variant of a contract that the operands of a call fit, a composition with the function of the call, else the contract itself.
+
+    Where nothing fits it is the first one that has operands in registers where the call has.
+    """
     if contract.scalar is not None and contract.table is None and call.function is not None:
         return _composed(Same(contract), call.function)
-    for k, one in enumerate(contract.variants):
-        if len(one.operands) == len(call.operands):
-            if all(_suits(given, o, one.atom_of(o)[-1].extent) for o, given in zip(one.operands, call.operands, strict=True)):
-                return _variant(Same(contract), k)
-    return contract
+    many = [(k, one) for k, one in enumerate(contract.variants) if len(one.operands) == len(call.operands)]
+    for k, one in many:
+        if all(_suits(given, o, one.atom_of(o)[-1].extent) for o, given in zip(one.operands, call.operands, strict=True)):
+            return _variant(Same(contract), k)
+    if not many or _placed(contract, call):
+        return contract
+    return next((_variant(Same(contract), k) for k, one in many if _placed(one, call)), contract)
+
+
+def _placed(contract: Contract, call: Call) -> bool:
+    """Whether a contract has as many operands as a call, in registers where those of the call are."""
+    if len(contract.operands) != len(call.operands):
+        return False
+    pairs = ((o, given) for o, given in zip(contract.operands, call.operands, strict=True) if isinstance(given, View))
+    return all((given.tensor.space == "register") == isinstance(o, Register) for o, given in pairs)
+
+
+def seen(view: View, operand: Operand) -> View:
+    """The view as the instruction takes it: one of numbers of which two fill an element of the operand, as one of raw elements."""
+    if isinstance(operand, Register) and operand.paired and view.trace.dtype in operand.paired:
+        return _paired(view, operand.bits)
+    return view
+
+
+@lru_cache(maxsize=512)
+def _paired(view: View, bits: int) -> View:
+    return view.view(f"bits{bits}")
 
 
 def _suits(view: View | Scalar, operand: Operand, last: int) -> bool:
     """Whether a view is in registers or memory as an operand is, with elements as wide and a last axis as long; a number, whether one may stand there."""
     if isinstance(view, Scalar):
         return isinstance(operand, Register) and bool(operand.number)
+    view = seen(view, operand)
     in_registers = view.tensor.space == "register"
     return in_registers == isinstance(operand, Register) and view.trace.bits == operand.bits and view.trace.shape[-1:] == (last,)
 

@@ -313,6 +313,11 @@ def call_forms() -> Iterator[Form]:
     yield named("the second of three warpgroups", grouped(half, [384], "wgid == 1", 1))
     yield named("three warpgroups", grouped(half, [384], None, 3))
     yield named("two of three warpgroups", grouped(half, [384], "wgid != 1", 2))
+    halves = wgmma_document(opcode_of("f16", 32, "f16"), Stored(), Stored("mn", 2), (1, 2, 2))
+    operands_of(halves)[0].update(
+        dtype="float16", shape=[1, 2, 64, 32], layout="S[(1,2,4,2,8,4,4,2):(0,16,1@wid_in_wg,2,4@laneid,4,1@laneid,1)]"
+    )
+    yield named("D of halves as halves", halves)
     for stage in (0, 3, 6):
         yield named(f"stage {stage} of a ring of four", ring(opcode_of("f16", 64, "f32")), {"stage": stage})
 

@@ -136,6 +136,7 @@ def _(patch):
 @mutant("the variant is chosen by widths alone", "words of A in shared memory")
 def _(patch):
     patch.setattr(fitting, "_suits", lambda view, operand, last: view.trace.bits == operand.bits and view.trace.shape[-1:] == (last,))
+    patch.setattr(fitting, "_placed", lambda *_: False)
 
 
 @mutant("every architecture has it", "the plain architecture")

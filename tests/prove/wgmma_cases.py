@@ -33,6 +33,14 @@ def operand(document: Json, index: int, **changes: Any) -> Json:
     return document
 
 
+def halves(stride: int = 1, offset: str = "", a: Stored | None = None) -> Json:
+    """D of halves, handed in as halves: columns 2 q and 2 q + 1 `stride` slots apart."""
+    document = copy.deepcopy(wgmma_document(opcode_of("f16", 24, "f16"), a, Stored("mn", 0)))
+    layout = f"S[(1,1,4,2,8,3,4,2):(0,0,1@wid_in_wg,{2 * stride},4@laneid,{4 * stride},1@laneid,{stride})]{offset}"
+    document["operands"][0] |= {"dtype": "float16", "shape": [1, 1, 64, 24], "layout": layout}
+    return document
+
+
 def parameters(document: Json, **changes: Any) -> Json:
     """The call with parameters replaced; None leaves one out."""
     document["parameters"] = {name: value for name, value in {**document["parameters"], **changes}.items() if value is not None}
@@ -70,6 +78,13 @@ CASES: dict[str, tuple[Callable[[], Json], str]] = {
     "both factors in shared memory": (shared, ""),
     "A in registers": (fragments, ""),
     "D of halves": (lambda: wgmma_document(opcode_of("f16", 24, "f16"), None, Stored("mn", 0)), ""),
+    "halves of D": (halves, ""),
+    "halves of D in slots of their own": (lambda: halves(stride=2), "d.storage"),
+    "halves of D from an odd slot on": (lambda: halves(offset=" + 1"), "d.storage"),
+    "halves of D in other lanes": (lambda: operand(halves(), 0, layout=("1@laneid", "2@laneid")), "d.owner"),
+    "halves of D, A in shared memory": (lambda: halves(a=Stored("mn", 1)), ""),
+    "halves of another type": (lambda: operand(halves(), 0, dtype="bfloat16"), "d.storage"),
+    "halves of sums in single precision": (lambda: operand(shared(), 0, dtype="float16"), "d.storage"),
     "a sparse A in registers": (lambda: wgmma_document(opcode_of("s8", 8, "s32", "u8", sparse=True), None, Stored()), ""),
     "a sparse A in shared memory": (
         lambda: wgmma_document(opcode_of("bf16", 32, "f32", sparse=True), Stored(), Stored("mn", 2), (1, 1, 2)),

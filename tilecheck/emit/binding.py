@@ -11,7 +11,7 @@ from tilecheck.call import INDEX_DTYPES, Call, Scalar
 from tilecheck.emit.arithmetic import exact_quotient, simplified
 from tilecheck.emit.errors import EmissionError
 from tilecheck.emit.numbers import encoded
-from tilecheck.fitting import fitted
+from tilecheck.fitting import fitted, seen
 from tilecheck.layout.view import Trace, View, trace
 from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, Execution, execution, ground, group_terms
@@ -261,7 +261,8 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
             continue
         same = sum(1 for other in operands if other.view.tensor.name == view.tensor.name)
         label = view.tensor.name if not same else f"{view.tensor.name}#{same + 1}"
-        operands.append(Bound(spec, view, trace(view, known), label, view.tensor.tensor or label))
+        taken = seen(view, spec)
+        operands.append(Bound(spec, taken, trace(taken, known), label, view.tensor.tensor or label))
     group = group_terms(call, contract.collective)
     shaped = [o for o in operands if contract.box is None or o.spec.name != contract.box.tensor]  # a tensor has no repeat axes
     return Binding(call, contract, tuple(operands), group, _repeat(shaped, len(group), contract), run, ranges, numbers)

@@ -140,7 +140,10 @@ class Case:
         given: Mapping[str, Any] = call.get("parameters") or {}
         self.parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         self.problem = operands_problem(contract, call, self.parameters)
-        forms: list[Mapping[str, Any]] = [form for form in call.get("operands") or () if "layout" in form]
+        handed: Sequence[Mapping[str, Any]] = call.get("operands") or ()
+        forms = [form for form in handed if "layout" in form]
+        if self.problem is None:
+            forms = [seen(spec, form) for spec, form in zip(contract["operands"], handed, strict=True) if "layout" in form]
         views = [View(form) for form in forms]
         self.facts = Facts(call, views)
         self.bases: dict[str, Base] = {}
@@ -356,15 +359,25 @@ class Scene:
         return {warp: lanes for warp, lanes in found.items() if lanes}
 
 
+def seen(spec: Mapping[str, Any], form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The operand as the instruction takes it: a view of numbers of which two fill an element, as one of raw elements."""
+    if not spec.get("paired") or View(form).dtype not in spec["paired"]:
+        return form
+    return {**form, "view": [*(form.get("view") or ()), {"op": "view", "dtype": f"bits{spec['bits']}"}]}
+
+
 def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The variant whose operands are as many, in registers where those of the call are, as wide and as long at the end, numbers where they may stand; else the contract itself."""
+    """The variant whose operands are as many, in registers where those of the call are, as wide and as long at the end, numbers where they may stand.
+
+    Where there is none, the contract itself, unless only a variant has operands in registers where the call has.
+    """
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
     for one in contract.get("variants", ()):
         if len(one["operands"]) != len(forms):
             continue
         for spec, form in zip(one["operands"], forms, strict=True):
             if "layout" in form:
-                view = View(form)
+                view = View(seen(spec, form))
                 extent = spec.get("atom", one["atom"])[-1][1]
                 elsewhere = (view.space == "register") != (spec["kind"] == "register")
                 if elsewhere or view.bits != spec["bits"] or view.static_shape[-1:] != (extent,):
@@ -373,7 +386,16 @@ def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str
                 break
         else:
             return one
-    return contract
+    if not contract.get("variants") or _placed(contract, forms):
+        return contract
+    return next((one for one in contract["variants"] if _placed(one, forms)), contract)
+
+
+def _placed(contract: Mapping[str, Any], forms: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there are as many operands, in registers where those of the call are."""
+    specs: Sequence[Mapping[str, Any]] = contract["operands"]
+    pairs = [(spec, form) for spec, form in zip(specs, forms, strict=False) if "layout" in form]
+    return len(specs) == len(forms) and all((form["space"] == "register") == (spec["kind"] == "register") for spec, form in pairs)
 
 
 def _condition(source: object) -> Expression:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Symbol, Value
 from tilecheck.fitting import fitted as fitted_to
-from tilecheck.fitting import scalars_of
+from tilecheck.fitting import scalars_of, seen
 from tilecheck.layout.axes import STORAGE
 from tilecheck.layout.span import limits, span
 from tilecheck.layout.strided import Strided, strided
@@ -361,7 +361,7 @@ def prepare(call: Call, contract: Contract) -> Problem:
             continue
         name = operand.tensor.name
         again = sum([side.name == name for side in sides]) if sides else 0
-        sides.append(Side(spec, operand, f"{name}#{again + 1}" if again else name, context, contract.atom_of(spec)))
+        sides.append(Side(spec, seen(operand, spec), f"{name}#{again + 1}" if again else name, context, contract.atom_of(spec)))
     return Problem(call, contract, context, tuple(sides), context.symbols)
 
 

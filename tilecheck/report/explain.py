@@ -192,6 +192,7 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
         if operand.then is not None:
             steps = ", ".join(name for name in contract.loops if name not in contract.loops_of(operand))
             texts.append(f"read in the first step of {steps} only; {operand.then} stands in its place in the later ones")
+        texts += [f"or a view of {' or '.join(operand.paired)}, two of which side by side are an element"] if operand.paired else []
         return texts + (
             [f"or a number of type {operand.number}, or an integer expression, the same for all elements"] if operand.number else []
         )

@@ -34,13 +34,14 @@ def short_name(clause: str, contract: Contract | None) -> tuple[str, Operand | N
 
 def view_of(operand: Operand | None, call: Call, contract: Contract | None) -> View | None:
     """The view that the call hands to an operand of the contract."""
+    from tilecheck.fitting import seen
     from tilecheck.layout.view import View
 
     if operand is None or contract is None:
         return None
     place = contract.operands.index(operand)
     found = call.operands[place] if place < len(call.operands) else None
-    return found if isinstance(found, View) else None
+    return seen(found, operand) if isinstance(found, View) else None
 
 
 def hint(clause: ClauseResult, call: Call, contract: Contract | None, failing: frozenset[str] = frozenset()) -> str | None:
