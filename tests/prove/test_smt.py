@@ -54,3 +54,9 @@ def _fails(fact, wanted, values) -> bool:
 def test_products_beyond_the_first_values_are_small(premise, goal, witness):
     outcome = smt.decide(Obligation(UNBOUNDED, parse(premise, truth=True), parse(goal, truth=True)), RLIMIT)
     assert (outcome.holds, outcome.witness) == (False, witness)
+
+
+def test_a_factor_beside_zero_is_free():
+    variables = (Variable("a", "symbol", 0, 1), Variable("k", "symbol", -7, -4, 3))
+    outcome = smt.decide(Obligation(variables, parse("a * k >= 0", truth=True), parse("a * k != 0", truth=True)), RLIMIT)
+    assert (outcome.holds, outcome.witness) == (False, {"a": 0, "k": -6})

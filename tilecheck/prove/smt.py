@@ -614,7 +614,9 @@ def _smaller(query: Query, variable: Variable, values: dict[str, int], fixed: Ma
     for one in (*others, variable):
         held = {name: values[name] for name in {*partners, *fixed} if name != one.name}
         narrower = _at(query, held)[0]
-        values = values if narrower is None else _nearest(narrower, one, values, [])
+        if narrower is not None:
+            free = all(v.name != one.name for v in narrower.variables)  # nothing is asked of it any more
+            values = {**values, one.name: next(one.ordered())} if free else _nearest(narrower, one, values, [])
     return values
 
 
