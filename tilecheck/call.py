@@ -331,7 +331,7 @@ def apply(
 
 def _scalar(operand: Scalar) -> Scalar:
     """A scalar operand with its text (or SymPy expression) read."""
-    plain: object = operand.value
+    plain = cast("object", operand.value)
     return operand if isinstance(plain, int | float | Expr) else Scalar(operand.name, as_term(plain, truth=False))
 
 

@@ -81,8 +81,8 @@ MARKED = {
 }
 
 
-PLACELESS = {"opcode", "operands", "shape", "type", "box", "descriptor", "explicit"}
-"""Clauses about what has no place: a spelling, a shape, a type, a field of a tensor map."""
+PLACELESS = {"opcode", "operands", "shape", "type", "box", "descriptor", "explicit", "image"}
+"""Clauses about what has no place (a spelling, a shape, a type, a field of a tensor map), or two, in views that no instruction names."""
 
 
 @pytest.mark.parametrize("name", list(BUGS))

@@ -135,6 +135,8 @@ def _bad_spelling(bad: BadSpelling) -> ClauseResult:
 
 @dataclass
 class Checker:
+    """Decides the clauses of a call in order, and gathers what comes of them."""
+
     call: Call
     contract: Contract
     tiers: Tiers
@@ -149,6 +151,7 @@ class Checker:
         self.takes_proofs = not self.tiers.audit and self.tiers.proved("structure") is not None
 
     def verdict(self) -> Verdict:
+        """The verdict on the call."""
         from tilecheck.prove.verdict import Hazard
 
         vacuous = self.run()
@@ -168,6 +171,7 @@ class Checker:
         )
 
     def status(self) -> str:
+        """What the clauses decided so far make of the call."""
         states = {result.status for result in self.results.values()}
         return REFUTED if REFUTED in states else UNPROVED if UNPROVED in states else PROVED
 
@@ -199,6 +203,7 @@ class Checker:
         return None
 
     def spelling(self) -> None:
+        """Whether the architecture has the form, and the state space is written."""
         arch, needs = self.call.arch, self.contract.needs
         too_low = not _on_arch(self.call, self.contract)
         self.static(
@@ -323,6 +328,7 @@ class Checker:
             self.found_hazards = hazards(problem, right[problem.sides[0].spec.name], self.tiers)
 
     def backing(self, problem: Problem, good: set[str]) -> None:
+        """Whether the allocations of operands whose storage is right hold them."""
         for side in problem.sides:
             if side.spec.name not in good:
                 continue
@@ -348,6 +354,7 @@ class Checker:
         return right
 
     def result(self, problem: Problem, clause: Clause, outcome: Outcome, ms: float) -> ClauseResult:
+        """What an outcome makes of a clause."""
         source = clause.source or self.contract.source
         if outcome.holds is None:
             return ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=outcome.reason)
