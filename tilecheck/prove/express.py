@@ -45,7 +45,9 @@ class _Seen(NamedTuple):
         results = self.clauses.get(methods)
         if results is None:
             found = dict(methods)
-            results = tuple(ClauseResult(name, PROVED, found.get(name, "structure"), 0.0, says, source) for name, says, source in self.lines)
+            results = tuple(
+                ClauseResult(name, PROVED, found.get(name, "structure"), 0.0, says, source) for name, says, source in self.lines
+            )
             self.clauses[methods] = results
         return results
 
