@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import product
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tilecheck import ComposeLayout, InputError, Launch, S, Tensor, TileLayout, agree, axis, check, parse_layout, symbol
+from tilecheck.cli import main
 from tilecheck.document import read_call
 from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import agreement as brute
@@ -158,3 +160,20 @@ def test_an_evaluator_that_sees_one_place_everywhere_is_noticed(monkeypatch):
     monkeypatch.setattr(brute.Agreement, "differs", lambda *_: None)
     with pytest.raises(DisagreementError):
         agree(PLAIN.permute((1, 0)), PLAIN)
+
+
+@pytest.mark.parametrize("command", ["emit", "predict", "reconstruct"])
+def test_a_question_is_neither_emitted_nor_predicted(command, tmp_path, capsys):
+    view = {"tensor": "G", "space": "global", "dtype": "float32", "shape": [4, 8]}
+    document = {
+        "schema": "tilecheck/call@1",
+        "opcode": "agree",
+        "scope": "thread",
+        "operands": [{"name": "W", **view}, {"name": "R", **view}],
+    }
+    path = tmp_path / "question.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert main([command, str(path)]) in {1, 2}
+    told = capsys.readouterr()
+    assert "internal error" not in told.out + told.err
+    assert "agree" in told.out + told.err

@@ -208,8 +208,8 @@ def predict(request: Request) -> Result:
 
     call = outcome.item.call
     contract = find_contract(call.opcode)
-    assert contract is not None
-    assert not isinstance(contract, BadSpelling)
+    if contract is None or isinstance(contract, BadSpelling):
+        return Result(None, FAILED, f"no image: {call.opcode} writes nothing")
     try:
         image = Model(data(contract), call.to_json()).predict(_values(request, outcome), request.options.elected)
     except UnpredictedError as gap:
