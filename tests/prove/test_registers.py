@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -322,3 +323,38 @@ def red(document: Json, expect: str, clause: str) -> bool:
 def test_a_mutant_is_noticed(name, monkeypatch):
     MUTANTS[name](monkeypatch)
     assert any(red(*case) for case in CASES.values())
+
+
+# --- random expressions ----------------------------------------------------------------------------------------------
+
+TYPED = ("add.s16", "add.u16", "add.s32", "add.u32", "add.s64", "add.f16", "add.f32", "add.bf16", "fma.rn.f16x2")
+
+
+def random_expression(rng: random.Random, depth: int = 0) -> str:
+    if depth > 2 or rng.random() < 0.3:
+        return rng.choice(("n", "k", "laneid", "warpid", str(rng.choice((0, 1, 3, 7, 255, 256, 2047, 32767, 65535, 1 << 24)))))
+    a, b = (random_expression(rng, depth + 1) for _ in range(2))
+    forms = (f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"min({a}, {b})", f"max({a}, {b})", f"({a} // {b})", f"({a} % {b})")
+    return rng.choice((*forms, f"select({a} < {b}, {a}, {b})", f"select(elected, {a}, {b})"))
+
+
+def test_random_expressions_are_decided_alike_by_prover_and_evaluator():
+    rng, seen = random.Random(11), {"proved": 0, "refuted": 0}
+    for number_ in range(80):
+        opcode = rng.choice(TYPED)
+        place = rng.randrange(1, len(forms_of(opcode)[0].operands))
+        document = number(call(opcode, repeats=1), place, random_expression(rng))
+        low = rng.randint(-6, 2)
+        symbols = [
+            {"name": "n", "min": low, "max": low + rng.randint(0, 5)},
+            {"name": "k", "min": 0, "max": 2, "varies": rng.choice(("grid", "warp", "thread"))},
+        ]
+        document |= {"symbols": symbols, "id": f"random {number_}"}
+        if rng.random() < 0.4:
+            document["parameters"] = {"pred": rng.choice(("n > 0", "laneid < 20", "k != 1", "n * k >= 0"))}
+        found = read_call(document)
+        verdict = check(found, audit=number_ % 4 == 0)
+        assert verdict.status in seen, (document["operands"][place], verdict.summary())
+        assert disagreements(found, verdict, 2_000_000) == [], document["operands"][place]
+        seen[verdict.status] += 1
+    assert min(seen.values()) > 12, seen
