@@ -209,8 +209,9 @@ def _truth(term: Term) -> bool:
 
 
 def _split(problem: Problem, grid: Grid, activity: Array, facts: Array) -> tuple[Grid, Array, Array | None]:
-    """The activity without the axes of symbols that vary inside an instance, and where those make it undetermined: of the values that satisfy the facts,
-    some make a thread active and some do not.
+    """The activity without the axes of symbols that vary inside an instance, and where those make it undetermined.
+
+    That is where of the values that satisfy the facts some make a thread active and some do not.
     """
     import numpy as np
 
@@ -273,8 +274,11 @@ def _broken(problem: Problem, active: Array) -> Array:
 
 def _torn(active: Array, warps: int) -> Array:
     """The threads missing where some of those execute that must do so together: a warp, or `warps` warps."""
+    import numpy as np
+
     together = active.reshape(*active.shape[:-2], -1, 32 * warps)
-    return (together.any(axis=-1, keepdims=True) & ~together).reshape(active.shape)
+    missing: Array = np.logical_and(together.any(axis=-1, keepdims=True), np.logical_not(together))
+    return missing.reshape(active.shape)
 
 
 def _cluster_box(problem: Problem, active: Array) -> Array:
