@@ -165,15 +165,16 @@ def stages(name: str, rows: int, steps: int) -> Tensor:
     return Tensor(name, (4, 1, steps, rows, 16), "float16", space="shared", layout=ComposeLayout(3, 3, 3, layout), align=1024)
 
 
-def stage_call(columns: int, steps: int, modulus: int, **parameters: object) -> Call:
+def stage_call(
+    columns: int, steps: int, modulus: int, b_descriptor: tuple[int, int, int] = (16, 1024, 3), accum: bool | str = True
+) -> Call:
     """A stage of a ring of both factors, chosen at run time."""
     stage = symbol("stage", min=0, max=1023)
     a, b = (
         one[stage % modulus : stage % modulus + 1].reshape(one.shape[1:]) for one in (stages("A", 64, steps), stages("B", columns, steps))
     )
     opcode = f"wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.f16.f16"
-    fields = {"a_descriptor": (16, 1024, 3), "b_descriptor": (16, 1024, 3)}
-    return apply(opcode, sums(columns), a, b, scope="warpgroup", **{**fields, **parameters})
+    return apply(opcode, sums(columns), a, b, scope="warpgroup", a_descriptor=(16, 1024, 3), b_descriptor=b_descriptor, accum=accum)
 
 
 @claim
