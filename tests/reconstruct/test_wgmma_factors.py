@@ -14,7 +14,9 @@ from tilecheck.reconstruct.products import decoded, value_of
 from tilecheck.reconstruct.run import factors_of, predicted
 
 CALLS = {
-    "dense, from memory": wgmma_document(opcode_of("f16", 8, "f32"), Stored("mn", 3), Stored("k", 2), (1, 1, 2), parameters={"accum": False}),
+    "dense, from memory": wgmma_document(
+        opcode_of("f16", 8, "f32"), Stored("mn", 3), Stored("k", 2), (1, 1, 2), parameters={"accum": False}
+    ),
     "dense, from registers": wgmma_document(opcode_of("e4m3", 8, "f16", "e5m2"), None, Stored("k", 0), parameters={"imm_scale_a": -1}),
     "single bits": wgmma_document(opcode_of("b1", 8, "s32"), Stored(), Stored()),
     "sparse halves": wgmma_document(opcode_of("f16", 8, "f32", sparse=True), Stored(), Stored("mn", 0), (1, 1, 2)),

@@ -46,7 +46,11 @@ def _missing(scene: Scene, thread: Thread) -> Observation | None:
         return None
     reason = "is switched off" if scene.launch.exists(thread) else "does not exist"
     unit = "warp" if scene.launch.together == 1 else "warpgroup"
-    needs = f"all {32 * scene.launch.together} lanes of a {unit}" if scene.launch.collective else f"a product of warps and lanes at {scene.launch.scope} scope"
+    needs = (
+        f"all {32 * scene.launch.together} lanes of a {unit}"
+        if scene.launch.collective
+        else f"a product of warps and lanes at {scene.launch.scope} scope"
+    )
     return Observation(f"{who(scene, thread)} executes", f"it {reason}", f"{needs}: {who(scene, thread)} must execute, but {reason}.")
 
 
@@ -70,7 +74,11 @@ def _divergent(scene: Scene, thread: Thread) -> Observation | None:
     changing = LANE_NAMES | (WARP_NAMES if apart else frozenset[str]()) | {symbol.name for symbol in case.varying(levels)}
     starts = [(operand.name, start) for operand in case.operands for start in operand.view.starts()]
     numbers = [(name, value) for name, (value, _) in case.scalars.items()]
-    named = [(name, start) for name, start in [*([("pred", case.pred)] if case.pred else []), *case.conditional.items(), *numbers, *starts] if start.names & changing]
+    named = [
+        (name, start)
+        for name, start in [*([("pred", case.pred)] if case.pred else []), *case.conditional.items(), *numbers, *starts]
+        if start.names & changing
+    ]
     if not named:
         return None
     first, leader = _first(scene, thread)

@@ -107,7 +107,7 @@ class Replay:
     def unit(self, operand: Operand, place: Place, atom: Coordinate, number: int, bits: int) -> Unit:
         """Part `number` of an element, in the thread that holds it or provides its address."""
         lane = operand.holder(atom)
-        holder = place.thread if lane is None else place.thread._replace(lane=lane)
+        holder = place.thread if lane is None else self.case.launch.member(place.thread, lane)
         fixed = self.scene(holder).fixed(operand, holder)
         coordinate = (*place.group, *place.repeat, *atom)
         if operand.register and fixed.layout.replicas:
@@ -126,9 +126,10 @@ class Replay:
         raise ValueError(f"{operand.name} {list(coordinate)} is not in lane {holder.lane}")
 
     def executing(self) -> Iterator[Thread]:
-        """The threads that execute the instruction (of a collective: lane 0 of each warp), in order."""
-        for thread in self.case.launch.threads:
-            if (thread.lane == 0 or not self.case.launch.collective) and self.active(thread):
+        """The threads that execute the instruction (of a collective: its first lane), in order."""
+        launch = self.case.launch
+        for thread in launch.threads:
+            if (launch.number(thread) == 0 or not launch.collective) and self.active(thread):
                 yield thread
 
 
