@@ -182,7 +182,7 @@ def test_without_a_contract_the_declared_layouts_are_drawn(tmp_path: Path) -> No
     words = "".join(root.itertext())
     assert "R by coordinate" in words
     assert "A in memory" in words
-    assert "the declared layouts" in words
+    assert "the declared layouts: its operands do not fit a contract" in words
 
 
 def test_names_of_a_document_are_escaped(tmp_path: Path) -> None:

@@ -134,13 +134,13 @@ def draw_call(call: Call, values: Values, elected: int) -> Drawing:
     contract = contract_for(call)
     shown = [f"{name} = {value}" for name, value in values.items()]
     name = f"{call.id}: {call.opcode}" if call.id else call.opcode
-    if contract is not None:
+    if contract is not None and contract.box is None:
         pictures = operand_pictures(call, contract, values, elected)
         if pictures:
             return Drawing(name, pictures, shown)
-    return Drawing(
-        name, _declared(call, values), [*shown, "the declared layouts: its operands do not fit a contract, or no thread executes"]
-    )
+    box = contract is not None and contract.box is not None
+    why = "`predict` lists the image of the box" if box else "its operands do not fit a contract, or no thread executes"
+    return Drawing(name, _declared(call, values), [*shown, f"the declared layouts: {why}"])
 
 
 def _declared(call: Call, values: Values) -> list[Picture]:

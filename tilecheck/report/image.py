@@ -50,7 +50,7 @@ def _result(entry: Mapping[str, Any], by: str) -> str:
 
 
 def _entry(source: Any) -> str:
-    """`A lane 3 slot 0 bits 16+16`, with the warp and CTA where they are not the first; a number; one of several sources that bits of a word choose."""
+    """`A lane 3 slot 0 bits 16+16`, with the warp and CTA where they are not the first; `A[32] bits 0+16`; a number; one of several sources that bits of a word choose."""
     if isinstance(source, Mapping):
         made = cast("Mapping[str, Any]", source)
         if "bits" in made:
@@ -60,9 +60,12 @@ def _entry(source: Any) -> str:
     if not isinstance(source, list | tuple):
         return str(source)
     name, where, bit, *bits = cast("Row", source)
+    part = f"bits {bit}+{bits[0]}" if bits else f"bit {bit}"
+    if isinstance(where, int):
+        return f"{name}[{where}] {part}"
     cta, warp, lane, slot = cast("Row", where)
     far = f" cta {cta} warp {warp}" if (cta, warp) != (0, 0) else ""
-    return f"{name}{far} lane {lane} slot {slot} bits {bit}+{bits[0]}" if bits else f"{name}{far} lane {lane} slot {slot} bit {bit}"
+    return f"{name}{far} lane {lane} slot {slot} {part}"
 
 
 def _sources(sources: Sequence[Row]) -> str:
