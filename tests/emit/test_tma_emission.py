@@ -13,6 +13,7 @@ from tilecheck.document import read_call
 from tilecheck.emit import EmissionError, assemble, emit, emit_kernel, emit_kernel_unchecked
 from tilecheck.emit.assemble import NoAssemblerError
 from tilecheck.emit.maps import map_data
+from tilecheck.emit.plan import StagedTensor
 
 PROVE = Path(__file__).parent.parent / "prove"
 sys.path.insert(0, str(PROVE))
@@ -128,3 +129,8 @@ def test_a_kernel_needs_the_tensor_behind_a_map():
         EmissionError, match="tensor T: its map is encoded by the caller; a whole kernel needs the tensor itself, in global memory"
     ):
         emit_kernel_unchecked(read_call(document))
+
+
+def test_a_kernel_allocates_the_padding_of_a_packed_image():
+    parameters = emit_kernel(read_call(CALLS["a packed format"])).parameters
+    assert [one.bytes for one in parameters if isinstance(one, StagedTensor)] == [1024]

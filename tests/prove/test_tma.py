@@ -86,6 +86,25 @@ LEGAL: dict[str, Document] = {
         swizzle=0,
     ),
 }
+
+
+def packed(size_bytes: int | None = None, *, pred: str | None = None, **changes: Any) -> Document:
+    """Eight rows of 128 nibbles, sixteen of them in the low half of each block of sixteen bytes."""
+    sized = {} if size_bytes is None else {"size_bytes": size_bytes}
+    image = FP4 | {"shape": [8, 128], "layout": "S[(8,8,16):(256,32,1)]", "align": 1024} | sized | changes.pop("image", {})
+    return call(image=image, tensor=FP4 | {"shape": [32, 256], "align": 32}, **{"box": [8, 128], "swizzle": 0, "pred": pred} | changes)
+
+
+SWIZZLED_FP4 = {"layout": "Swizzle(5,3,3) o S[(8,8,16):(256,32,1)]"}
+LEGAL |= {
+    "a packed image whose padding is allocated": packed(1024),
+    "a packed swizzled image whose padding is allocated": packed(1024, image=SWIZZLED_FP4, swizzle=3),
+    "a packed image cut from a larger tensor": packed(
+        2040,
+        image={"shape": [16, 128], "layout": "S[(16,8,16):(256,32,1)]", "view": [{"op": "slice", "begin": [0, 0], "extent": [8, 128]}]},
+    ),
+    "a packed image that nothing is written to": packed(1016, pred="false"),
+}
 SYMBOLIC = {"shape": [32, "K"], "layout": "S[(32,K):(K,1)]"}
 ILLEGAL: dict[str, tuple[str, Document]] = {
     "a box of another rank": ("box", call(box=[8])),
@@ -153,6 +172,15 @@ ILLEGAL: dict[str, tuple[str, Document]] = {
     "a view that starts at 8 bytes": ("src.aligned", call(tensor={"view": [{"op": "slice", "begin": [0, 4], "extent": [32, 120]}]})),
     "a view beyond the tensor": ("src.bounds", call(tensor={"view": [{"op": "slice", "begin": [1, 0], "extent": [32, 128]}]})),
     "a tensor larger than its allocation": ("src.backing", call(tensor={"size_bytes": 8000})),
+    "a packed image that ends with its payload": ("dst.backing", packed(1016)),
+    "a packed swizzled image that ends with its payload": ("dst.backing", packed(1016, image=SWIZZLED_FP4, swizzle=3)),
+    "a packed image at the end of a larger tensor": (
+        "dst.backing",
+        packed(
+            2040,
+            image={"shape": [16, 128], "layout": "S[(16,8,16):(256,32,1)]", "view": [{"op": "slice", "begin": [8, 0], "extent": [8, 128]}]},
+        ),
+    ),
     "a tensor of rank 1": ("src.shape", call(tensor={"shape": [4096]})),
     "an image of other rows": ("dst.shape", call(image={"shape": [7, 64], "layout": "Swizzle(3,3,3) o S[(7,64):(64,1)]"})),
     "an image of bytes": ("dst.storage", call(image={"dtype": "uint8"})),

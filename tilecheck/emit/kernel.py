@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
+from tilecheck.boxes import box_of
 from tilecheck.emit.arithmetic import Arithmetic
 from tilecheck.emit.barrier import Completion
 from tilecheck.emit.binding import Binding, Bound
@@ -95,6 +96,8 @@ def parameters_of(binding: Binding, registers: Registers, described: TensorMap |
     """The parameters of the kernel: tensors (one behind the map that describes it), register banks, symbols, the elected lane."""
     launch = binding.call.launch
     threads = launch.ctas * launch.threads
+    box = box_of(binding.call, binding.contract)
+    block = box.packing.block_bytes if box is not None and box.packing is not None else 1
     found: list[Parameter] = []
     for tensor in dict.fromkeys(o.tensor for o in binding.operands):
         own = [o for o in binding.operands if o.tensor == tensor]
@@ -110,6 +113,8 @@ def parameters_of(binding: Binding, registers: Registers, described: TensorMap |
         if space not in {"global", "shared", "local"}:
             raise EmissionError(f"tensor {tensor}: a kernel cannot show {space} memory")
         size = tensor_bytes(own)
+        if isinstance(size, int) and space == "shared":
+            size = -(-size // block) * block
         align, rest = residue(own)
         if space == "global":
             place = (tensor, size if isinstance(size, int) else str(size), align, rest)

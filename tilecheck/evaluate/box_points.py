@@ -77,6 +77,8 @@ class BoxPoints(Boxes):
         if clause == "coords.bounds":
             return self.start(scene, issue)
         assert self.image is not None
+        if short == "backing":
+            return self.backed(scene, issue, tuple(atom))
         if short == "aligned":
             residues = self.residues()
             residue = symbols.get(f"base({self.image.tensor})", residues[0])
@@ -193,7 +195,7 @@ class BoxPoints(Boxes):
         return None
 
     def _atoms(self, clause: str) -> Iterator[Coordinate]:
-        if clause.endswith(".image") and self.image is not None:
+        if clause.endswith((".image", ".backing")) and self.image is not None:
             return product(*(range(extent) for extent in self.image.atom_extents))
         return iter(((0,) * (len(self.image.atom_extents) if self.image is not None else 0),))
 
@@ -202,6 +204,8 @@ class BoxPoints(Boxes):
             return self.issue(clause, scene, issue)
         if clause == "coords.bounds":
             return self.start(scene, issue)
+        if clause.endswith(".backing"):
+            return self.backed(scene, issue, atom)
         return self.imaged(scene, issue, atom) if clause.endswith(".image") else self.aligned(scene, issue, residue)
 
     # --- hazards -----------------------------------------------------------------------------------------------------

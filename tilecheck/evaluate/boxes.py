@@ -7,7 +7,7 @@ from itertools import product
 from typing import Protocol
 
 from tilecheck.evaluate.case import Case, Operand, Scene
-from tilecheck.evaluate.clauses import Observation, place, repeats, slices, spot, who
+from tilecheck.evaluate.clauses import Observation, declared_sizes, place, repeats, slices, spot, who
 from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits
 from tilecheck.evaluate.fields import Fields, Problem
@@ -295,6 +295,31 @@ class Boxes:
             return None
         where = f"{who(scene, issue[0])}: {self.image.name} {spot(issue[2], atom)}"
         return _at(f"{where} is not where the instruction puts it", place(expected), place(actual))
+
+    @property
+    def padded(self) -> bool:
+        """Whether `backing` of the image asks for the padding of its blocks."""
+        return self.image is not None and self.fields.packing is not None and self.fields.image is not None
+
+    def padding_premises(self) -> tuple[str, ...]:
+        """The clauses that must hold before the padding is owed: else the blocks are elsewhere."""
+        assert self.image is not None
+        name = self.image.name
+        return ("participation", *(f"{name}.{short}" for short in ("storage", "shape", "bounds", "base.period", "image")))
+
+    def backed(self, scene: Scene, issue: Issue, atom: Coordinate) -> Observation | None:
+        """The part of `backing` that a packed image adds: a block ends, with its padding, inside the allocation."""
+        assert self.image is not None
+        packed, sizes = self.fields.packing, declared_sizes(scene, self.image)
+        if packed is None or not sizes or atom[-1] % int(packed["values"]):
+            return None
+        try:
+            at = scene.fixed(self.image, issue[0]).address((*issue[1], *issue[2], *atom))
+        except LimitError:
+            return None
+        end, size = at // 8 + int(packed["block_bytes"]), min(sizes)
+        where = f"{who(scene, issue[0])}: {self.image.name} {spot(issue[2], atom)} starts a block"
+        return None if end <= size else _at(where, f"a block inside the {size} bytes of the allocation", f"bytes up to {end}")
 
     def issues(self, scene: Scene, *, pred: bool = True) -> Iterator[Issue]:
         """Every instruction of every thread that executes."""

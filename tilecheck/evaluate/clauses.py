@@ -410,6 +410,11 @@ def backing(scene: Scene, operand: Operand) -> Observation | None:
     return None
 
 
+def declared_sizes(scene: Scene, operand: Operand) -> list[int]:
+    """The declared sizes of the allocation of an operand, in bytes; of them the least counts. LimitError where one has no value."""
+    return [one.value(scene.values) for one in _sizes(scene, operand)]
+
+
 def _sizes(scene: Scene, operand: Operand) -> Iterator[Expression]:
     """The declared sizes of the allocation of an operand: its own, and those of others that name the same tensor."""
     for other in scene.case.operands:

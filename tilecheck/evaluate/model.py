@@ -144,7 +144,7 @@ class Model:
             return clauses.container(operand)
         values = self._values(point)
         scene = Scene(self.case, values)
-        if self.boxes is not None and self.boxes.own(clause):
+        if self.boxes is not None and (self.boxes.own(clause) or (point.cta is not None and self._pads(operand, short))):
             admitted = not point.symbols or (self._admitted(scene) and self.case.facts.hold(scene.values))
             thread = None if point.cta is None else point.thread()
             return self.boxes.observe(clause, scene, thread, (point.group, point.repeat, point.atom), point.symbols) if admitted else None
@@ -354,12 +354,16 @@ class Model:
             return self._first_whole(short, operand, budget) or (
                 None if short == "base.period" else self._first_element(short, operand, budget)
             )
+        if self._pads(operand, short):
+            assert self.boxes is not None
+            found = self._first_of_operand(short, operand, budget) or self.boxes.first(clause, budget.spend)
+            return Point(*found) if isinstance(found, tuple) else found
         if short in {"shape", "replica", "backing"}:
             return self._first_of_operand(short, operand, budget)
         return self._first_element(short, operand, budget)
 
     def _first_whole(self, short: str, operand: Operand, budget: Budget) -> Point | None:
-        """The part of a clause about a matrix that no element matters to."""
+        """The part of a clause about a matrix, or a padded image, that no element matters to."""
         if short == "backing":
             return self._first_of_operand(short, operand, budget)
         matrix = self.matrices[operand.name]
@@ -522,8 +526,14 @@ class Model:
                     failures[clause] = point
         return failures
 
+    def _pads(self, operand: Operand | None, short: str) -> bool:
+        """Whether a clause is `backing` of an image with padding."""
+        return self.boxes is not None and self.boxes.padded and operand is self.boxes.image and short == "backing"
+
     def _element_premises(self, operand: Operand | None, short: str) -> tuple[str, ...]:
-        """The clauses that must hold before the part of a clause about a matrix is owed that names elements."""
+        """The clauses that must hold before the part of a clause about a matrix, or a padded image, is owed that names elements."""
+        if self.boxes is not None and self._pads(operand, short):
+            return self.boxes.padding_premises()
         if operand is None or operand.name not in self.matrices or short not in {"descriptor", "backing"}:
             return ()
         name = operand.name

@@ -175,7 +175,8 @@ def accesses(checker: Decisions, problem: Problem, image: Side, box: Box, repeat
         checker.static(f"{name}.base.period", statement, period_findings(image, pattern.period_bytes, bases))
         if len(bases) != 1:
             return True
-    checker.clauses(problem, iter((imaged(problem, image, box, repeats, bases[0] if pattern.xors else 0),)))
+    if checker.clauses(problem, iter((imaged(problem, image, box, repeats, bases[0] if pattern.xors else 0),))):
+        checker.clauses(problem, padded(problem, image, box, repeats))
     return True
 
 
@@ -241,6 +242,26 @@ def imaged(problem: Problem, image: Side, box: Box, repeats: tuple[int, ...], ba
         return element(problem, image, repeats, problem.accessing, goal)
 
     return Clause(f"{image.spec.name}.image", statement, obligation, proof=image_proof(image, box, base))
+
+
+def padded(problem: Problem, image: Side, box: Box, repeats: tuple[int, ...]) -> Iterator[Clause]:
+    """backing of a packed image: its blocks are inside the allocation with their padding; nothing where the allocation has no declared size."""
+    packed, (_, size) = box.packing, addresses.allocation(problem, image)
+    if packed is None or size is None:
+        return
+    block, inner = 8 * packed.block_bytes, problem.contract.atom[-1].name
+    statement = f"the allocation of {image.name} holds the blocks of {packed.block_bytes} bytes of its image whole, with their padding"
+
+    def obligation() -> Obligation:
+        first = terms.eq(terms.mod(var(inner), packed.values), 0)
+        end = terms.add(image.trace.locate(places(problem, repeats)).bit, block)
+        return element(problem, image, repeats, terms.conj(problem.accessing, first), terms.le(end, 8 * size))
+
+    form = image.strided
+    behind = block - 8 * packed.payload_bytes
+    unswizzled = form is not None and not (box.pattern and box.pattern.xors) and same_swizzle(image, box)
+    fits = form is not None and unswizzled and form.ends()[1] + form.bits + behind <= 8 * size
+    yield Clause(f"{image.spec.name}.backing", statement, obligation, proof=structure.method(image) if fits else None)
 
 
 def linear(problem: Problem, box: Box) -> Term:
