@@ -261,10 +261,85 @@ def test_boxes_of_a_store_that_meet_race():
     assert [[h.id for h in verdict.hazards] for verdict in (near, apart)] == [["memory.race"], []]
 
 
-@pytest.mark.parametrize("stride", [0, 8, 64])
-def test_a_store_into_rows_that_share_bytes_races(stride):
-    verdict = check(read_call(call(STORE, tensor={"layout": f"S[(32,128):({stride},1)]"})), audit=True)
-    assert (verdict.status, [h.id for h in verdict.hazards]) == ("proved", ["memory.race"])
+@pytest.mark.parametrize(
+    ("stride", "box", "races"), [(0, 8, True), (8, 8, True), (64, 8, False), (0, 1, False), (32, 1, False), (56, 2, True)]
+)
+def test_a_store_races_with_itself_where_its_rows_share_bytes(stride: int, box: int, races: bool):
+    image = None if box == 8 else linear(box, 64)
+    fields = {} if box == 8 else {"box": [box, 64], "swizzle": None}
+    document = call(STORE, image, tensor={"layout": f"S[(32,128):({stride},1)]"}, **fields)
+    assert store_hazards(document) == (["memory.race"] if races else [])
+
+
+def store_hazards(document: Document) -> list[str]:
+    """The hazards of a legal call, the same by proof and by brute force."""
+    parsed = read_call(document)
+    verdict = check(parsed)
+    assert verdict.status == "proved", verdict.summary()
+    assert disagreements(parsed, verdict, 2_000_000) == []
+    return [hazard.id for hazard in verdict.hazards]
+
+
+ROW = symbol("r", 0, 40)
+
+
+@pytest.mark.parametrize(
+    ("rows", "races", "fields"),
+    [
+        ([1, 1, 2, 3], True, {}),
+        ([0, 1, 2, 3], False, {}),
+        (["r", 1, 2, 3], True, {}),
+        (["r", 1, 2, 3], False, {"assume": ["r > 3"]}),
+        (["r", 1, 2, 3], False, {"pred": "r > 3"}),
+        ([40, 40, 2, 3], False, {}),
+        ([1, 1, 2, 3], False, {"coords": [0, 128]}),
+        ([1, 1, 2, 3], False, {"pred": "r < 0"}),
+    ],
+)
+def test_a_row_that_one_scatter_names_twice_races(rows: list[Any], races: bool, fields: Document):
+    assert store_hazards(call(SCATTER, gather4=rows, symbols=[ROW], **fields)) == (["memory.race"] if races else [])
+
+
+def test_a_reduction_of_one_row_twice_is_no_race_and_rows_that_share_bytes_are_one():
+    shared = {"layout": "S[(32,128):(32,1)]"}
+    assert store_hazards(call(SCATTER, tensor=shared, gather4=[0, 2, 4, 6])) == []
+    assert store_hazards(call(SCATTER, tensor=shared, gather4=[0, 1, 4, 6])) == ["memory.race"]
+
+
+@pytest.mark.parametrize(
+    ("coords", "tail"), [([0, 64], True), ([31, 64], True), ([32, 64], False), (["r", 64], True), (["r + 32", 64], False)]
+)
+def test_rows_behind_the_end_of_a_tensor_leave_no_tail(coords: list[Any], tail: bool):
+    cut = {"shape": [32, 100], "layout": "S[(32,100):(104,1)]"}
+    assert store_hazards(call(STORE, tensor=cut, coords=coords, symbols=[ROW])) == (["store.tail"] if tail else [])
+
+
+@pytest.mark.parametrize(("rows", "tail"), [([64, 65, 66, 67], False), ([64, 65, 3, 67], True)])
+def test_rows_that_a_scatter_drops_leave_no_tail(rows: list[int], tail: bool):
+    cut = {"shape": [32, 60], "layout": "S[(32,60):(64,1)]"}
+    assert store_hazards(call(SCATTER, tensor=cut, gather4=rows)) == (["store.tail"] if tail else [])
+
+
+@pytest.mark.parametrize(
+    ("first", "said", "fields"),
+    [("r", True, {}), ("r - r", False, {}), ("r", False, {"assume": ["r <= 0"]}), ("r", False, {"pred": "r == 0"}), (0, False, {})],
+)
+def test_a_row_coordinate_that_is_never_other_than_zero_is_not_suspicious(first: Any, said: bool, fields: Document):
+    assert store_hazards(call(GATHER, coords=[first, 0], symbols=[ROW], **fields)) == (["coords.unused"] if said else [])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_stores_to_shared_bytes_race_where_brute_force_says_so(seed: int):
+    rng = random.Random(f"shared-bytes-{seed}")
+    columns, stride, moved = rng.choice([8, 16, 24]), 8 * rng.randrange(4), 8 * rng.randrange(3)
+    box = [rng.choice([1, 2, 3]), rng.choice([8, 16])]
+    steps = rng.choice([1, 2]) if box[0] > 1 else 1
+    image = linear(2, -(-box[0] // steps), box[1])
+    image["layout"] = f"S[(2,{image['shape'][1]},{box[1]}):(512,{box[1]},1)]"
+    tensor = {"shape": [6, columns], "layout": f"S[(6,{columns}):({stride},1)]"}
+    place = [rng.randrange(7), 8 * rng.randrange(3)]
+    strides = {"element_strides": [steps, 1]}
+    store_hazards(call(STORE, image, tensor, coords=place, box=box, swizzle=None, coord_steps=[[rng.randrange(3), moved]], **strides))
 
 
 def test_a_symbolic_pitch_leaves_a_condition_and_a_declared_one_none():

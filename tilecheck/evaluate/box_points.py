@@ -214,15 +214,35 @@ class BoxPoints(Boxes):
         """The ids of the hazards of a legal call."""
         stored = self.fields.spec["store"]
         if (self.image is not None and self.image.write and self._meet(self._loaded, spend)) or (
-            stored and self.fields.spec["types"] is None and (self._overlapping() or self._meet(self._stored, spend))
+            stored and self.fields.spec["types"] is None and self._written_twice(spend)
         ):
             yield "memory.race"
         if stored and self._tail(spend):
             yield "store.tail"
-        if self.fields.spec["rows"] and self.fields.coords[0] != 0:
+        if self.fields.spec["rows"] and self._unused(spend):
             yield "coords.unused"
         if self.case.launch.scope == "thread" and self._many(spend):
             yield "issue.many"
+
+    def _written_twice(self, spend: Spend) -> bool:
+        """A place of the tensor is stored twice; of a walk over elements that share places any two are taken to be."""
+        shared = self._overlapping()
+        if shared and self.fields.walk is not None:
+            return True
+        return self._meet(self._stored_places if shared else self._stored, spend)
+
+    def _unused(self, spend: Spend) -> bool:
+        """An instruction has a row coordinate in coords[0], where rows are chosen one by one."""
+        for scene in self._every():
+            for issue in self.issues(scene):
+                spend()
+                try:
+                    self.position(scene, issue)
+                    if Expression(self.fields.coords[0]).value(scene.environment(issue[0])) != 0:
+                        return True
+                except LimitError:
+                    continue
+        return False
 
     def _overlapping(self) -> bool:
         """Whether elements of the tensor share a place, whatever box is stored; symbolic tensors are not looked at."""
@@ -244,17 +264,19 @@ class BoxPoints(Boxes):
         yield from self.scenes({symbol.name for symbol in self.case.symbols})
 
     def _meet(self, places: Callable[[Scene, Issue], Iterator[object]], spend: Spend) -> bool:
-        """Two instructions have a place in common, with values of varying symbols that can hold at once."""
+        """Two instructions have a place in common, with values of varying symbols that can hold at once, or one has a place twice."""
         varying = {symbol.name: symbol.varies for symbol in self.case.varying(LEVELS)}
         written: dict[object, list[Writer]] = {}
         for scene in self._every():
             uniform = tuple(value for name, value in scene.values.items() if name not in varying)
             for issue in self.issues(scene):
+                own = set[object]()
                 for at in places(scene, issue):
                     spend()
                     others = written.setdefault((uniform, at), [])
-                    if any(self._together(varying, (issue, scene.values), other) for other in others):
+                    if at in own or any(self._together(varying, (issue, scene.values), other) for other in others):
                         return True
+                    own.add(at)
                     others.append((issue, scene.values))
             if not varying:
                 written.clear()
@@ -287,6 +309,14 @@ class BoxPoints(Boxes):
             if all(0 <= c < extent for c, extent in zip(element, extents, strict=False)):
                 yield element
 
+    def _stored_places(self, scene: Scene, issue: Issue) -> Iterator[object]:
+        """The places of the elements that an instruction writes."""
+        fixed = scene.fixed(self.tensor, None)
+        inner = [range(extent) for extent in fixed.shapes[-1][self.fields.rank :]]
+        for element in self._stored(scene, issue):
+            assert isinstance(element, tuple)
+            yield from (fixed.address((*element, *slot)) for slot in product(*inner))
+
     def elements(self, at: list[int], extents: Sequence[int], moved: Sequence[int] = ()) -> Iterator[Coordinate]:
         """The coordinates of the tensor that a box at a position samples (without the axis of a slice).
 
@@ -308,18 +338,25 @@ class BoxPoints(Boxes):
         yield from (tuple(a + c for a, c in zip(at, offset, strict=True)) for offset in product(*steps))
 
     def _tail(self, spend: Spend) -> bool:
-        """A stored row crosses the end of an extent that is no multiple of 16 bytes."""
+        """A stored row inside the tensor crosses the end of an extent that is no multiple of 16 bytes."""
         if self.fields.slices is not None:
             return False
         for scene in self._every():
-            extent = scene.fixed(self.tensor, None).shapes[-1][-1]
+            extents = scene.fixed(self.tensor, None).shapes[-1]
+            extent = extents[-1]
+            if extent * self.fields.bits % (8 * self.fields.limits["multiple_bytes"]) == 0:
+                continue
             for issue in self.issues(scene):
                 spend()
                 try:
-                    start = self.position(scene, issue)[-1]
+                    *outer, start = self.position(scene, issue)
                 except LimitError:
                     continue
-                if start < extent < start + self.fields.box[-1] and extent * self.fields.bits % (8 * self.fields.limits["multiple_bytes"]):
+                if self.fields.spec["rows"]:
+                    inside = any(row < extents[0] for row in outer)
+                else:
+                    inside = all(one < limit for one, limit in zip(outer, extents, strict=False))
+                if inside and start < extent < start + self.fields.box[-1]:
                     return True
         return False
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import combinations
 
 from tilecheck.boxes import Box, Walked
-from tilecheck.layout.strided import injective
+from tilecheck.layout.strided import coalesced, injective
 from tilecheck.prove import parameters, race
 from tilecheck.prove.decisions import Decisions
 from tilecheck.prove.images import issue_variables, issuing, positions, start, tensor_extents
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side, base_residues, copied, copied_variables, repeat_variables, tied
 from tilecheck.prove.verdict import Hazard
-from tilecheck.scopes import THREAD
+from tilecheck.scopes import THREAD, ground
 from tilecheck.spec.contract import Memory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
@@ -51,9 +52,19 @@ def hazards(checker: Decisions, problem: Problem, box: Box, repeats: tuple[int, 
     if box.copy.store:
         found += [written_twice(checker, problem, box, tensor, repeats), tail(checker, problem, box, tensor, repeats)]
     if box.copy.rows and box.coords[0] != 0:
-        found.append(Hazard("coords.unused", f"coords[0] is {box.coords[0]}: rows come from the row coordinates, it has no meaning"))
+        found.append(unused(checker, problem, box, repeats))
     found.append(None if sole(problem) and not checker.tiers.audit else race.many(problem, checker.tiers))
     return tuple(hazard for hazard in found if hazard is not None)
+
+
+def unused(checker: Decisions, problem: Problem, box: Box, repeats: tuple[int, ...]) -> Hazard | None:
+    """A row coordinate other than 0 where rows are chosen one by one."""
+    obligation = Obligation(
+        issue_variables(problem, repeats), issuing(problem, box), terms.eq(ground(box.coords[0], problem.call.launch), 0)
+    )
+    if checker.tiers.decide(obligation).holds is not False:
+        return None
+    return Hazard("coords.unused", f"coords[0] is {box.coords[0]}: rows come from the row coordinates, it has no meaning")
 
 
 def loaded_twice(checker: Decisions, problem: Problem, box: Box, image: Side, repeats: tuple[int, ...]) -> Hazard | None:
@@ -124,20 +135,54 @@ def apart(problem: Problem, image: Side, size: int) -> bool:
 
 
 def written_twice(checker: Decisions, problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Hazard | None:
-    """Two instructions store to one element: their boxes meet inside the tensor. Two reductions of one element are no race."""
+    """A store writes an element, or a byte of two elements, twice: in one instruction or in two. Two reductions of one element are no race."""
     if box.copy.types is not None:
         return None
-    if overlapping(tensor):
-        return Hazard("memory.race", f"elements of {tensor.name} share bytes: a store writes them more than once")
+    strides = shared_strides(tensor)
+    if box.walked is not None and overlapping(tensor):
+        return Hazard("memory.race", f"elements of {tensor.name} share bytes: a walk may write them more than once")
+    own, extents = positions(problem, box, repeats), tensor_extents(tensor)
+    variables, premise = issue_variables(problem, repeats), issuing(problem, box)
+    if strides:
+        apart = differences(box, extents)
+        within = Obligation((*variables, *apart), premise, terms.negate(placed_twice(box, own, extents, strides, apart)))
+        if checker.tiers.decide(within).holds is False:
+            return Hazard("memory.race", f"elements of {tensor.name} share bytes: a store writes them more than once")
+    elif box.copy.rows:
+        twice = rows_twice(own, extents)
+        if twice is not False and checker.tiers.decide(Obligation(variables, premise, terms.negate(twice))).holds is False:
+            return Hazard("memory.race", f"an instruction stores a row of {tensor.name} more than once; which one wins is undefined")
     if not repeats and sole(problem):
         return None
-    own, extents = positions(problem, box, repeats), tensor_extents(tensor)
     if box.walked is not None:
         return walked_twice(checker, problem, box, box.walked, tensor, repeats)
-    obligation = pair(problem, repeats, issuing(problem, box), lambda there: met(box, own, tuple(there(term) for term in own), extents))
+    if strides:
+        apart = differences(box, extents)
+        obligation = pair(
+            problem, repeats, premise, lambda there: placed(box, own, tuple(there(term) for term in own), extents, strides, apart)
+        )
+        obligation = replace(obligation, variables=(*obligation.variables, *apart))
+    else:
+        obligation = pair(problem, repeats, premise, lambda there: met(box, own, tuple(there(term) for term in own), extents))
     if checker.tiers.decide(obligation).holds is not False:
         return None
-    return Hazard("memory.race", f"two instructions store to one element of {tensor.name}; which one wins is undefined")
+    what = "byte" if strides else "element"
+    return Hazard("memory.race", f"two instructions store to one {what} of {tensor.name}; which one wins is undefined")
+
+
+def rows_twice(at: tuple[Term, ...], extents: tuple[Term, ...]) -> Term:
+    """Two of the chosen rows are one row of the tensor, and some of it is written."""
+    rows = terms.disj(*(terms.conj(terms.eq(a, b), terms.lt(a, extents[0])) for a, b in combinations(at[:-1], 2)))
+    return terms.conj(rows, terms.lt(at[-1], extents[-1]))
+
+
+def shared_strides(tensor: Side) -> tuple[int, ...]:
+    """The stride of each axis in bits, where elements of the tensor share bytes as its strides say in numbers; else ()."""
+    form = tensor.strided
+    if form is None or injective(((extent, stride) for axis in form.axes for extent, _, stride in axis), form.bits):
+        return ()
+    axes = [coalesced(axis) for axis in form.axes]
+    return tuple(axis[-1][2] if axis else 0 for axis in axes) if all(len(axis) <= 1 for axis in axes) else ()
 
 
 def overlapping(tensor: Side) -> bool:
@@ -155,6 +200,66 @@ def overlapping(tensor: Side) -> bool:
             return True
         places = {place + k * stride for place in places for k in range(extent)}
     return len(places) < total
+
+
+def samples(box: Box) -> tuple[tuple[int, int], ...]:
+    """(elements, step) of a box along each axis that coordinates count, chosen rows one at a time."""
+    counts = [(-(-extent // stride), stride) for extent, stride in zip(box.extents, box.strides, strict=True)]
+    if box.copy.rows:
+        counts[0] = (1, 1)
+    if box.slices is not None:
+        counts[1] = (1, 1)
+    return tuple(counts)
+
+
+def differences(box: Box, extents: tuple[Term, ...]) -> tuple[Variable, ...]:
+    """How many elements one of two places in a box is behind the other, along each axis of the tensor; a slice is taken whole."""
+    counts = [count for count, _ in samples(box)] + [extent for extent in extents[box.copy.rank :] if isinstance(extent, int)]
+    return tuple(Variable(f"@d{k}", "atom", 1 - count, count - 1) for k, count in enumerate(counts))
+
+
+def placed(
+    box: Box,
+    one: tuple[Term, ...],
+    other: tuple[Term, ...],
+    extents: tuple[Term, ...],
+    strides: tuple[int, ...],
+    apart: tuple[Variable, ...],
+) -> Term:
+    """Elements inside the tensor of two boxes, `apart` from each other, lie in one place."""
+    if box.copy.rows:
+        pairs = [((a, one[-1]), (b, other[-1])) for a in one[:-1] for b in other[:-1]]
+        return terms.disj(*(_placed(box, a, b, extents, strides, apart) for a, b in pairs))
+    return _placed(box, one, other, extents, strides, apart)
+
+
+def placed_twice(box: Box, at: tuple[Term, ...], extents: tuple[Term, ...], strides: tuple[int, ...], apart: tuple[Variable, ...]) -> Term:
+    """Two elements of one box, or of rows that one instruction chooses, lie in one place inside the tensor."""
+    boxes = [(row, at[-1]) for row in at[:-1]] if box.copy.rows else [at]
+    moved = terms.disj(*(terms.ne(var(v.name), 0) for v in apart))
+    return terms.disj(
+        *(terms.conj(moved, _placed(box, one, one, extents, strides, apart)) for one in boxes),
+        *(_placed(box, one, other, extents, strides, apart) for one, other in combinations(boxes, 2)),
+    )
+
+
+def _placed(
+    box: Box,
+    one: tuple[Term, ...],
+    other: tuple[Term, ...],
+    extents: tuple[Term, ...],
+    strides: tuple[int, ...],
+    apart: tuple[Variable, ...],
+) -> Term:
+    inside, offset = list[Term](), list[Term]()
+    steps = (*(step for _, step in samples(box)), *(1 for _ in extents[box.copy.rank :]))
+    starts = ((*at, *(0 for _ in extents[box.copy.rank :])) for at in (one, other))
+    for a, b, step, extent, stride, by in zip(*starts, steps, extents, strides, apart, strict=True):
+        far = var(by.name)
+        inside.append(terms.lt(terms.add(a, terms.mul(step, terms.maximum(far, 0))), extent))
+        inside.append(terms.lt(terms.add(b, terms.mul(step, terms.maximum(terms.mul(-1, far), 0))), extent))
+        offset.append(terms.mul(stride, terms.add(terms.sub(a, b), terms.mul(step, far))))
+    return terms.conj(*inside, terms.eq(terms.add(*offset), 0))
 
 
 def met(box: Box, one: tuple[Term, ...], other: tuple[Term, ...], extents: tuple[Term, ...]) -> Term:
@@ -224,13 +329,20 @@ def visited(box: Box, walked: Walked, at: tuple[Term, ...], extents: tuple[Term,
 
 
 def tail(checker: Decisions, problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Hazard | None:
-    """A row stored across the end of an extent that is no multiple of 16 bytes is cut at the next one."""
+    """A row of the tensor stored across the end of an extent that is no multiple of 16 bytes is cut at the next one."""
     if box.slices is not None:
         return None
-    limit, unit = tensor_extents(tensor)[-1], 8 * box.copy.limits.multiple_bytes
-    start = positions(problem, box, repeats)[-1]
+    (*outer, limit), unit = tensor_extents(tensor), 8 * box.copy.limits.multiple_bytes
+    *at, start = positions(problem, box, repeats)
+    if box.copy.rows:
+        inside = terms.disj(*(terms.lt(row, outer[0]) for row in at))
+    else:
+        inside = terms.conj(*(terms.lt(one, extent) for one, extent in zip(at, outer, strict=True)))
     across = terms.conj(
-        terms.lt(start, limit), terms.lt(limit, terms.add(start, box.extents[-1])), terms.ne(terms.mod(terms.mul(box.bits, limit), unit), 0)
+        inside,
+        terms.lt(start, limit),
+        terms.lt(limit, terms.add(start, box.extents[-1])),
+        terms.ne(terms.mod(terms.mul(box.bits, limit), unit), 0),
     )
     if across is False:
         return None
