@@ -89,6 +89,8 @@ FROM_GLOBAL = is_("src", "global")
 ROWS = is_("mode", "tile::gather4", "tile::scatter4")
 IM2COL = is_("mode", "im2col", "im2col::w", "im2col::w::128", "im2col_no_offs")
 BY_GROUPS = ("sm_110f",)
+BASIC = ("sm_120f",)
+"""Where loads to .shared::cluster take neither types below a byte nor other atoms than 16 bytes (PTX ISA 5.5.1, 5.5.7: sm_120a; its family alike)."""
 HINT = Slot("hint", ("L2::cache_hint",))
 
 # fmt: off
@@ -208,6 +210,7 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
         types=REDUCTIONS[q["op"]] if "op" in q else None,
         walk=walk,
         offsets=0 if walk is None or not offsets else 2 if walk.wide else walk.spatial,
+        basic=BASIC if q.get("dst") == "shared::cluster" else (),
     )
     where = "[{" + tensor.name + "}, {{{coords}}}]"
     sides = where if image is None else f"{where}, [{{src}}]" if store else f"[{{dst}}], {where}, [{{mbar}}]"

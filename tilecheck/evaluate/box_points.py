@@ -118,11 +118,10 @@ class BoxPoints(Boxes):
         return self._first_issue(clause, spend)
 
     def _first_geometry(self, spend: Spend) -> Where | None:
-        """The first values at which a demand fails that fails at all of them; the others are left to the host."""
+        """The first values, where no values meet every demand; else the host sees to it."""
         if not THREAD_NAMES.isdisjoint(self.tensor.view.names) or self.fields.tensor_shape_problem(self.tensor.view.static_shape):
             return None
-        names = set(self.tensor.view.names)
-        never: dict[str, Mapping[str, int]] | None = None
+        names, right, first = set(self.tensor.view.names), False, None
         for scene in self.scenes(names):
             spend()
             if self.tensor_clause("bounds", scene, spend=spend) is not None:
@@ -130,8 +129,9 @@ class BoxPoints(Boxes):
             broken = self.geometry(scene, spend)
             if "a box of extents and strides" in broken:
                 return self._symbolic(scene, names)
-            never = dict.fromkeys(broken, self._declared(scene)) if never is None else {d: v for d, v in never.items() if d in broken}
-        return None if not never else ((next(iter(never.values())) if names else {}), None, None, None, (), (), ())
+            first = first or self._symbolic(scene, names)
+            right = right or not broken
+        return None if right else first
 
     def _declared(self, scene: Scene) -> dict[str, int]:
         """The values of the declared symbols: no thread is named, so no lane is elected."""
@@ -298,7 +298,7 @@ class BoxPoints(Boxes):
             for bit in atoms:
                 yield copy, bit
 
-    def _stored(self, scene: Scene, issue: Issue) -> Iterator[object]:
+    def _stored(self, scene: Scene, issue: Issue) -> Iterator[Coordinate]:
         """The elements of the tensor that an instruction writes."""
         try:
             at = self.position(scene, issue)
@@ -314,7 +314,6 @@ class BoxPoints(Boxes):
         fixed = scene.fixed(self.tensor, None)
         inner = [range(extent) for extent in fixed.shapes[-1][self.fields.rank :]]
         for element in self._stored(scene, issue):
-            assert isinstance(element, tuple)
             yield from (fixed.address((*element, *slot)) for slot in product(*inner))
 
     def elements(self, at: list[int], extents: Sequence[int], moved: Sequence[int] = ()) -> Iterator[Coordinate]:

@@ -220,6 +220,8 @@ class Boxes:
         except LimitError:
             return None
         assert fields.walk is not None
+        if self.broken(scene.fixed(self.tensor, None)):
+            return None
         for k, low, high in zip(fields.spatial, fields.corners[0], fields.corners[1], strict=True):
             last = extents[k] + high - 1
             if at[k] > last or (at[k] < low and not fields.walk["wide"]):
@@ -362,6 +364,8 @@ class Boxes:
             expression.check(scene.values, Limits(low, high))
         if slices(self.tensor, fixed, scene.values):
             return None
+        if self.opaque and self.broken(fixed):
+            return None
         ends = (0, self.tensor.view.bits - 1)
         for bit in ends:
             least, most = extremes(fixed, lambda c, bit=bit: fixed.linear(fixed.source(c, bit)[0]), spend)
@@ -373,6 +377,8 @@ class Boxes:
         if outside:
             axis, expected, actual = outside[0]
             return _said(f"{self.tensor.label} axis {axis}", (expected, actual))
+        if self.opaque and self.broken(fixed):
+            return None
         least, _ = extremes(fixed, fixed.address, spend)
         return _said(self.tensor.label, ("byte 0 or later", place(least))) if least < 0 else None
 
@@ -384,16 +390,30 @@ class Boxes:
             return {}
         if slices(self.tensor, fixed, scene.values):
             return {}
-        extents = fixed.shapes[-1]
-        if min(extents, default=1) < 1:
-            return self.fields.geometry_problems(extents, [0] * len(extents))
-        zero = (0,) * len(extents)
-        first = fixed.address(zero)
-        strides = [fixed.address(_moved(zero, k, 1)) - first if extent > 1 else 0 for k, extent in enumerate(extents)]
-        found = self.fields.geometry_problems(extents, strides)
-        if not rectangular(fixed, first, strides, spend):
+        found = self.broken(fixed)
+        if min(fixed.shapes[-1], default=1) >= 1 and not rectangular(fixed, fixed.address(_zero(fixed)), self.strides(fixed), spend):
             found["a box of extents and strides"] = "an element elsewhere"
         return found
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the caller has encoded the map: what it describes is in no allocation that is known."""
+        return self.tensor.view.space == "tensormap"
+
+    def strides(self, fixed: FixedView) -> list[int]:
+        """The distance in bits from the first element to its neighbour along each axis; 0 where there is none."""
+        first = fixed.address(_zero(fixed))
+        return [fixed.address(_moved(_zero(fixed), k, 1)) - first if extent > 1 else 0 for k, extent in enumerate(fixed.shapes[-1])]
+
+    def broken(self, fixed: FixedView) -> dict[str, str]:
+        """The demands on extents and strides that a map does not meet, with what is found."""
+        extents = fixed.shapes[-1]
+        strides = self.strides(fixed) if min(extents, default=1) >= 1 else [0] * len(extents)
+        return self.fields.geometry_problems(extents, strides)
+
+
+def _zero(fixed: FixedView) -> Coordinate:
+    return (0,) * len(fixed.shapes[-1])
 
 
 def _moved(coordinate: Coordinate, axis: int, by: int) -> Coordinate:

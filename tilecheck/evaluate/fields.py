@@ -231,9 +231,9 @@ class Fields:
         last = len(extents) - 1
         for k, extent in enumerate(extents[: self.rank]):
             if not 1 <= extent <= self.limits["extent"]:
-                found[f"extent {k} from 1 to {self.limits['extent']}"] = f"{extent}"
+                found[f"the extent of axis {k} from 1 to {self.limits['extent']}"] = f"{extent}"
             if self.packing and k == self.rank - 1 and extent % self.packing["row"]:
-                found[f"extent {k} a multiple of {self.packing['row']}"] = f"{extent}"
+                found[f"the extent of axis {k} a multiple of {self.packing['row']}"] = f"{extent}"
         for k, low, high in zip(self.spatial, self.corners[0], self.corners[1], strict=False) if self.walk else ():
             if extents[k] + high - low < 1:
                 found[f"a pixel of the bounding box along axis {k}"] = f"{extents[k] + high - low}"
@@ -248,7 +248,7 @@ class Fields:
                 wanted = f"a multiple of {self.align_bytes} bytes from 0 to below {self.limits['stride_below_bytes']}"
                 right = stride % (8 * self.align_bytes) == 0 and 0 <= stride < 8 * self.limits["stride_below_bytes"]
             if not right:
-                found[f"stride {k} {wanted}"] = f"{stride} bits"
+                found[f"the stride of axis {k} {wanted}"] = f"{stride} bits" if stride % 8 else f"{stride // 8} bytes"
         return found
 
 

@@ -45,7 +45,7 @@ def decide(checker: Decisions, problem: Problem) -> None:
         if repeats is not None:
             stepped = coordinates(checker, problem, box, repeats)
             if whole and box.walked is not None and not (boxed or fields) and stepped:
-                stepped = checker.clauses(problem, images.starts(problem, box, tensor, repeats))
+                stepped = checker.clauses(problem, images.starts(problem, box, tensor, repeats, tensors.demanded(tensor, box)))
             legal = whole and not (boxed or fields or wrong) and named and stepped
             if image is not None and image.spec.name in good:
                 images.accesses(checker, problem, image, box, repeats)

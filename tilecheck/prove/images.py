@@ -138,12 +138,13 @@ def moves(box: Box, launch: Launch) -> Iterator[Term]:
         yield terms.conj(terms.le(0, offset), terms.lt(offset, below))
 
 
-def starts(problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...]) -> Iterator[Clause]:
-    """coords.bounds: a walk starts inside its bounding box; a wide one not behind it."""
+def starts(problem: Problem, box: Box, tensor: Side, repeats: tuple[int, ...], owed: Term) -> Iterator[Clause]:
+    """coords.bounds: where the map is right (`owed`), a walk starts inside its bounding box; a wide one not behind it."""
     assert box.walked is not None
     statement = "every walk starts inside its bounding box" if not box.walked.mode.wide else "no walk starts behind its bounding box"
     yield Clause("coords.bounds", statement, NOTHING)
-    at, extents, premise = positions(problem, box, repeats), tensor_extents(tensor), terms.conj(issuing(problem, box), tensor.defined)
+    at, extents = positions(problem, box, repeats), tensor_extents(tensor)
+    premise = terms.conj(issuing(problem, box), tensor.defined, owed)
     for k, lower, upper in zip(box.spatial, box.walked.lower, box.walked.upper, strict=True):
         last = terms.add(extents[k], upper - 1)
         goal = terms.conj(True if box.walked.mode.wide else terms.le(lower, at[k]), terms.le(at[k], last))

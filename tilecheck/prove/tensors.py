@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tilecheck.boxes import Box, Walked
 from tilecheck.call import INDEX_DTYPES
 from tilecheck.layout.axes import STORAGE
+from tilecheck.layout.poly import quotient
 from tilecheck.layout.strided import coalesced
 from tilecheck.layout.tile import base_tile
 from tilecheck.prove import addresses, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding, inside
 from tilecheck.prove.decisions import Decisions
-from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.operands import OPAQUE
 from tilecheck.prove.problem import Problem, Side, base_residues
 from tilecheck.scopes import names_thread
@@ -28,6 +30,8 @@ class Demand:
     statement: str
     holds: Term
     actual: str
+    spared: Term = False
+    """What makes the demand idle: an axis of one element has no stride. `holds` has it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,9 @@ def accesses(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bo
         checker.static(f"{name}.replica", f"every element of {tensor.name} is in one place only", replica_findings(tensor))
     if any(names_thread(term) for term in tensor.view.symbolic):
         return False
-    checker.clauses(problem, index_range(problem, tensor))
-    if not checker.clauses(problem, bounds(problem, tensor)):
+    owed = demanded(tensor, box) if tensor.tensor.space == OPAQUE else True
+    checker.clauses(problem, index_range(problem, tensor, owed))
+    if not checker.clauses(problem, bounds(problem, tensor, owed)):
         return False
     if tensor.tensor.space == OPAQUE:
         entrusted(checker, problem, aligned(problem, tensor, box))
@@ -102,8 +107,8 @@ def variables_of(tensor: Side) -> tuple[tuple[Variable, ...], tuple[Term, ...], 
     return variables, tuple(var(name) for name in names), within
 
 
-def index_range(problem: Problem, tensor: Side) -> Iterator[Clause]:
-    """What is written, and the offset of every element."""
+def index_range(problem: Problem, tensor: Side, owed: Term = True) -> Iterator[Clause]:
+    """What is written, and where `owed` the offset of every element."""
     yield from addresses.begins_in_range(problem, tensor)
     low, high = INDEX_DTYPES[problem.call.index_dtype]
     if structure.offsets(tensor, low, high):
@@ -115,11 +120,12 @@ def index_range(problem: Problem, tensor: Side) -> Iterator[Clause]:
     premise = terms.conj(problem.facts, tensor.defined, within, *(inside(check) for check in tensor.trace.slices))
     name, statement = f"{tensor.spec.name}.index.range", f"no index of {tensor.name} leaves {problem.call.index_dtype} ({low} to {high})"
     symbols = problem.symbols if tensor.view.symbolic else ()
-    yield Clause(name, statement, Obligation((*symbols, *variables), premise if symbols else within, goal), point="symbols")
+    premise = terms.conj(premise if symbols else within, owed)
+    yield Clause(name, statement, Obligation((*symbols, *variables), premise, goal), point="symbols")
 
 
-def bounds(problem: Problem, tensor: Side) -> Iterator[Clause]:
-    """Every slice stays inside its axis, and nothing lies below the base."""
+def bounds(problem: Problem, tensor: Side, owed: Term = True) -> Iterator[Clause]:
+    """Every slice stays inside its axis, and where `owed` nothing lies below the base."""
     name, statement = f"{tensor.spec.name}.bounds", f"every region of {tensor.name} stays inside the axes it is cut from"
     form = tensor.strided
     proved = form is not None and form.ends()[0] >= 0
@@ -131,7 +137,7 @@ def bounds(problem: Problem, tensor: Side) -> Iterator[Clause]:
         yield Clause(name, statement, Obligation(symbols, premise, inside(check)), point="symbols")
     variables, here, within = variables_of(tensor)
     goal = terms.le(0, tensor.trace.locate(here).bit)
-    obligation = Obligation((*symbols, *variables), terms.conj(premise, within), goal)
+    obligation = Obligation((*symbols, *variables), terms.conj(premise, within, owed), goal)
     yield Clause(name, statement, obligation, point="symbols")
 
 
@@ -180,16 +186,16 @@ def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> b
     if not isinstance(found, Geometry):
         right = checker.clauses(problem, iter((rectangular(problem, tensor),)))
         found = measured(tensor)
+    open_demands: list[Demand] = []
     for demand in demands(tensor, box, found):
-        if demand.holds is True:
-            continue
         if demand.holds is False:
             checker.static(
                 "descriptor", demand.statement, [Finding(f"{demand.statement}, found {demand.actual}", demand.statement, demand.actual)]
             )
             right = False
-            continue
-        right = _symbolic(checker, problem, demand) and right
+        elif demand.holds is not True:
+            open_demands.append(demand)
+    right = _symbolic(checker, problem, open_demands) and right
     if tensor.tensor.space == OPAQUE:
         checker.conditions.append(f"the tensor map {tensor.name} has been encoded so: {fields_text(box, found)}")
     return right
@@ -221,22 +227,41 @@ def fields_text(box: Box, found: Geometry) -> str:
 
 def exact(bits: Term) -> Term:
     """Bytes of a stride in bits."""
-    return terms.floordiv(bits, 8)
+    whole = quotient(bits, 8)
+    return terms.floordiv(bits, 8) if whole is None else whole
 
 
 def _list(values: tuple[Term, ...]) -> str:
     return "[" + ", ".join(map(str, values)) + "]"
 
 
-def _symbolic(checker: Decisions, problem: Problem, demand: Demand) -> bool:
-    """A demand on symbols: proved, refuted where no value satisfies it, else a condition."""
-    outcome = checker.tiers.decide(Obligation(problem.symbols, problem.facts, demand.holds))
-    if outcome.holds is True:
+def demanded(tensor: Side, box: Box) -> Term:
+    """That extents and strides are right: what is owed of a map alone is owed here."""
+    found = geometry(tensor)
+    if isinstance(found, Finding):
         return True
-    never = checker.tiers.decide(Obligation(problem.symbols, problem.facts, terms.negate(demand.holds)))
-    if never.holds is True and outcome.holds is False:
-        return checker.clauses(problem, iter((Clause("descriptor", demand.statement, NOTHING, point="symbols", outcome=outcome),)))
-    checker.conditions.append(f"{demand.statement}: {demand.actual}")
+    return terms.conj(*(demand.holds for demand in demands(tensor, box, found if found is not None else measured(tensor))))
+
+
+def _symbolic(checker: Decisions, problem: Problem, asked: list[Demand]) -> bool:
+    """Demands on symbols: proved, refuted where no value satisfies all of them, else conditions."""
+
+    def decide(goal: Term) -> Outcome:
+        return checker.tiers.decide(Obligation(problem.symbols, problem.facts, goal))
+
+    left = [demand for demand in asked if decide(demand.holds).holds is not True]
+    if not left:
+        return True
+    together = terms.conj(*(demand.holds for demand in left))
+    never = decide(terms.negate(together))
+    if never.holds is not False:
+        alone = next((demand for demand in left if decide(terms.negate(demand.holds)).holds is True), None)
+        statement = alone.statement if alone is not None else " and ".join(demand.statement for demand in left)
+        outcome = decide(together) if never.holds else never
+        return checker.clauses(problem, iter((Clause("descriptor", statement, NOTHING, point="symbols", outcome=outcome),)))
+    for demand in left:
+        spared = "" if decide(terms.negate(demand.spared)).holds is True else ", or the axis has one element"
+        checker.conditions.append(f"{demand.statement}{spared}: {demand.actual}")
     return True
 
 
@@ -249,13 +274,17 @@ def geometry(tensor: Side) -> Geometry | Finding | None:
     for k, axis in enumerate(form.axes):
         digits = coalesced(axis)
         if len(digits) > 1:
-            text = " and ".join(f"{extent} x {stride / form.bits:g}" for extent, _, stride in digits)
+            text = " and ".join(f"{extent} x {_elements(stride, form.bits)}" for extent, _, stride in digits)
             if tensor.view.symbolic:
                 return None
             sentence = f"axis {k} of {tensor.name} has several strides ({text} elements), a tensor map has one"
             return Finding(sentence, "one stride for each axis", text)
         strides.append(digits[0][2] if digits else 0)
     return Geometry(tensor.shape, tuple(strides))
+
+
+def _elements(bits: int, each: int) -> str:
+    return str(Fraction(bits, each))
 
 
 def measured(tensor: Side) -> Geometry:
@@ -297,18 +326,19 @@ def demands(tensor: Side, box: Box, found: Geometry) -> Iterator[Demand]:
         yield from inhabited(tensor, box, box.walked, found)
     inner = len(found.strides) - 1
     for k, stride in enumerate(found.strides):
-        if found.extents[k] == 1:
+        single = terms.eq(terms.normal(found.extents[k]), 1)
+        if single is True:
             continue
         text, actual = f"the stride of axis {k} of {tensor.name}", _bytes(stride)
         if k == inner:
-            yield Demand(f"{text}, the innermost, is one element", terms.eq(stride, box.bits), actual)
+            yield Demand(f"{text}, the innermost, is one element", terms.disj(single, terms.eq(stride, box.bits)), actual, single)
         elif box.slices is not None and k == inner - 1:
             size = 8 * box.slices.slice_bytes
-            yield Demand(f"{text} is one slice of {size // 8} bytes", terms.eq(stride, size), actual)
+            yield Demand(f"{text} is one slice of {size // 8} bytes", terms.disj(single, terms.eq(stride, size)), actual, single)
         else:
             least = terms.conj(terms.le(0, stride), terms.lt(stride, 8 * limits.stride_below_bytes))
             holds = terms.conj(terms.eq(terms.mod(stride, 8 * multiple), 0), least)
-            yield Demand(f"{text} is a multiple of {multiple} bytes from 0 to below 2^40", holds, actual)
+            yield Demand(f"{text} is a multiple of {multiple} bytes from 0 to below 2^40", terms.disj(single, holds), actual, single)
 
 
 def inhabited(tensor: Side, box: Box, walked: Walked, found: Geometry) -> Iterator[Demand]:
@@ -319,6 +349,5 @@ def inhabited(tensor: Side, box: Box, walked: Walked, found: Geometry) -> Iterat
 
 
 def _bytes(stride: Term) -> str:
-    if isinstance(stride, int):
-        return f"{stride // 8} bytes" if stride % 8 == 0 else f"{stride} bits"
-    return f"{stride} bits"
+    whole = quotient(stride, 8)
+    return f"{stride} bits" if whole is None else f"{whole} bytes"

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilecheck.spec.grammar import arch_has, same_family
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
@@ -125,7 +127,8 @@ class BoxCopy:
     rank: of the map. mode: "tile", or how rows are chosen. image, tensor: the operands in shared and in global memory (image None: nothing is
     moved there). store: whether global memory is written. rows: how many row coordinates are given one by one (0: the box has its own rows).
     types: the formats a reduction takes, None for any. walk: how pixels are visited, None where there is a box. offsets: how many operands say by how much
-    a walk is moved.
+    a walk is moved. basic: the families of architectures on which the instruction takes only formats and swizzles that need no architecture of their own,
+    e.g. `sm_120f`.
     """
 
     rank: int
@@ -142,6 +145,15 @@ class BoxCopy:
     walk: Walk | None = None
     offsets: int = 0
     limits: Limits = Limits()
+    basic: tuple[str, ...] = ()
+
+    def has(self, arch: str, floor: str) -> bool:
+        """Whether this instruction takes, on an architecture, a format or swizzle whose own floor is `floor` ("" for none)."""
+        return not floor or (arch_has(arch, floor) and not any(same_family(arch, one) for one in self.basic))
+
+    def needs(self, floor: str) -> str:
+        """The architectures on which it takes a format or swizzle with that floor, in words."""
+        return f"{floor} or later" + "".join(f", except the family of {family.rstrip('f')}" for family in self.basic)
 
     def asks(self, operand: str) -> str:
         """What is asked of the addresses of an operand, in words."""

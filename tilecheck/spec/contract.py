@@ -435,7 +435,7 @@ def data(contract: Contract) -> dict[str, Data]:
         "issue": contract.issue,
         **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "before": (), "loops": ()}),
         **({} if contract.encoding is None else {"encoding": _fields(contract.encoding)}),
-        **({} if contract.box is None else {"box": _fields(contract.box)}),
+        **({} if contract.box is None else {"box": _box_data(contract.box)}),
         **({} if contract.product is None else {"product": _product_data(contract.product)}),
         **({} if contract.computed is None else {"computed": _fields(contract.computed)}),
         **({} if contract.scalar is None else {"scalar": _fields(contract.scalar)}),
@@ -481,6 +481,11 @@ def _fields(value: object) -> Data:
     if is_dataclass(value):
         return {one.name: _fields(getattr(value, one.name)) for one in fields(value)}
     return _plain(value)
+
+
+def _box_data(box: BoxCopy) -> Data:
+    """What is done with a tensor map; the families that lack something where there are any."""
+    return {one.name: _fields(getattr(box, one.name)) for one in fields(box) if one.name != "basic" or box.basic}
 
 
 def _parameter_data(p: Parameter) -> Data:

@@ -251,3 +251,8 @@ def arch_has(arch: str, floor: str) -> bool:
     if need_kind == 2:
         return have == need and have_kind == 2
     return have // 10 == need // 10 and have >= need and have_kind >= 1
+
+
+def same_family(arch: str, family: str) -> bool:
+    """Whether an architecture, plain, `f` or `a`, has the number of a family such as `sm_120f`."""
+    return arch_rank(arch)[0] // 10 == arch_rank(family)[0] // 10
