@@ -212,6 +212,22 @@ ILLEGAL: dict[str, tuple[str, Document]] = {
 }
 
 
+ATOMS_OF_32 = {"image": {"layout": "Swizzle(4,2,2) o S[(8,64):(64,1)]"}, "swizzle": 4}
+CLUSTER = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100", "sm_103a", "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121a"])
+@pytest.mark.parametrize("opcode", [LOAD, CLUSTER])
+def test_the_family_of_sm_120_loads_no_nibbles_and_no_larger_atoms_to_the_cluster(opcode: str, arch: str):
+    has = arch != "sm_90a" and (opcode == LOAD or not arch.startswith("sm_12"))
+    for clause, document in (("opcode", packed(opcode=opcode, arch=arch)), ("descriptor", call(opcode, **ATOMS_OF_32, arch=arch))):
+        assert [found.id for found in check(read_call(document), audit=True).failing] == ([] if has else [clause])
+
+
+def test_a_store_with_larger_atoms_is_not_refused_by_the_family_of_sm_120():
+    assert check(read_call(call(STORE, **ATOMS_OF_32, arch="sm_120a")), audit=True).status == "proved"
+
+
 @pytest.mark.parametrize("name", LEGAL)
 def test_a_legal_copy_is_proved(name):
     verdict = check(read_call(LEGAL[name]), audit=True)

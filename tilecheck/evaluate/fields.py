@@ -191,7 +191,7 @@ class Fields:
     def _field_problems(self) -> Iterator[Problem]:
         if self.pattern is None:
             yield "a swizzle there is", f"{self.swizzle}"
-        elif self.pattern["arch"] and self.arch and not has(self.arch, self.pattern["arch"]):
+        elif self.pattern["arch"] and self.arch and not has(self.arch, self.pattern["arch"], self.spec.get("basic") or ()):
             yield f"a swizzle that {self.arch} has", f"{self.swizzle}"
         if self.packing and self.swizzle not in self.packing["patterns"]:
             yield f"swizzle in {list(self.packing['patterns'])}", f"{self.swizzle}"
@@ -252,10 +252,10 @@ class Fields:
         return found
 
 
-def has(arch: str, floor: str) -> bool:
-    """Whether an architecture is at a plain floor (`sm_100`)."""
-    number = [int("".join(filter(str.isdigit, one))) for one in (arch, floor)]
-    return number[0] >= number[1]
+def has(arch: str, floor: str, lacking: Sequence[str]) -> bool:
+    """Whether an architecture is at a plain floor (`sm_100`), and of no family that lacks what has it."""
+    number, least, *others = (int("".join(filter(str.isdigit, one))) for one in (arch, floor, *lacking))
+    return number >= least and number // 10 not in {other // 10 for other in others}
 
 
 def specialised(contract: Mapping[str, Any], call: Mapping[str, Any]) -> tuple[Mapping[str, Any], Fields | None]:

@@ -12,7 +12,7 @@ from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.prove.verdict import PROVED
 from tilecheck.scopes import names_thread
-from tilecheck.spec import arch_has, arch_rank
+from tilecheck.spec import arch_rank
 from tilecheck.symbolic import terms
 
 
@@ -98,8 +98,8 @@ def architectures(checker: Decisions, problem: Problem, box: Box) -> None:
     packed, arch = box.packing, problem.call.arch
     floors = [one.arch for one in (packed, box.pattern) if one is not None and one.arch]
     checker.arch_floor = max((checker.arch_floor, *floors), key=arch_rank)
-    if packed is not None and arch is not None and not arch_has(arch, packed.arch):
-        needs = f"{packed.arch} or later"
+    if packed is not None and arch is not None and not box.copy.has(arch, packed.arch):
+        needs = box.copy.needs(packed.arch)
         sentence = f"tensor maps of {packed.format} need {needs}, the call is for {arch}"
         checker.static("opcode", "the spelling is one of the ISA and the architecture has it", [Finding(sentence, needs, arch)])
 
@@ -229,8 +229,8 @@ def field_findings(arch: str | None, box: Box) -> list[Finding]:
     codes = [one.code for one in copy.patterns]
     if pattern is None:
         wrong("swizzle", box.swizzle, f"{codes[0]} to {codes[-1]}")
-    elif pattern.arch and arch is not None and not arch_has(arch, pattern.arch):
-        wrong("swizzle", f"{box.swizzle} on {arch}", f"a swizzle that {arch} has ({pattern.code} needs {pattern.arch})")
+    elif arch is not None and not copy.has(arch, pattern.arch):
+        wrong("swizzle", f"{box.swizzle} on {arch}", f"a swizzle that {arch} has ({pattern.code} needs {copy.needs(pattern.arch)})")
     if packed is not None and box.swizzle not in packed.patterns:
         wrong(f"swizzle of {packed.format}", box.swizzle, " or ".join(map(str, packed.patterns)))
     if packed is not None and (copy.store or box.interleave):
