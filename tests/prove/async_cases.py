@@ -350,5 +350,16 @@ refuted(
     call(FETCH, [side("global", [16]), side("global", [16])], block=(1,), parameters={"chunk_bytes": 64}),
 )
 proved("bytes that a mask chooses", bulk(f"{STORE}.cp_mask", cluster=None, parameters={"byteMask": 0x00FF}))
+
+
+def masked(mask: Any, guard: str, **more: Any) -> Document:
+    """Lanes that store to one place, each the bytes that its mask chooses."""
+    return bulk(f"{STORE}.cp_mask", cluster=None, guard=guard, parameters={"byteMask": mask, **more})
+
+
+proved("each lane stores a byte of its own", masked("1 << laneid", "laneid < 16"), "issue.many")
+proved("two lanes store one byte", masked("1 << laneid // 2", "laneid < 4"), "issue.many memory.race")
+proved("no byte is stored", masked(0, "true"), "issue.many")
+proved("lanes that share no byte are predicated", masked("1 << laneid % 4", "true", pred="laneid // 4 == 0"), "issue.many")
 refuted("a mask of more than sixteen bytes", "byteMask.bounds", bulk(f"{STORE}.cp_mask", parameters={"byteMask": 1 << 16}))
 refuted("sm_90 masks no bytes", "opcode", bulk(f"{STORE}.cp_mask", parameters={"byteMask": 1}, arch="sm_90"))

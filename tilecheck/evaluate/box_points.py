@@ -105,7 +105,8 @@ class BoxPoints(Boxes):
         if self.static(clause) is not None:
             return NOWHERE
         name, _, short = clause.partition(".")
-        if clause in {"box", f"{self.barrier}.storage"} or (name == self.tensor.name and short in {"type", "shape", "owner"}):
+        settled = {"type", "owner"} if None in self.tensor.view.static_shape[-1:] else {"type", "owner", "shape"}
+        if clause in {"box", f"{self.barrier}.storage"} or (name == self.tensor.name and short in settled):
             return None
         if clause == "descriptor":
             return self._first_geometry(spend)
@@ -124,7 +125,7 @@ class BoxPoints(Boxes):
         names, right, first = set(self.tensor.view.names), False, None
         for scene in self.scenes(names):
             spend()
-            if self.tensor_clause("bounds", scene, spend=spend) is not None:
+            if self.tensor_clause("shape", scene) or self.tensor_clause("bounds", scene, spend=spend):
                 return None
             broken = self.geometry(scene, spend)
             if "a box of extents and strides" in broken:

@@ -9,7 +9,7 @@ from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
 from tilecheck.evaluate.expressions import Expression, LimitError
 from tilecheck.evaluate.launch import Thread
-from tilecheck.evaluate.parameters import copies
+from tilecheck.evaluate.parameters import copies, value
 from tilecheck.evaluate.views import Coordinate
 
 LEVELS = ("cta", "warp", "thread")
@@ -32,8 +32,8 @@ def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callabl
         yield "issue.many"
 
 
-def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Iterator[tuple[Thread, Coordinate, int]]:
-    """Every access of an operand under a scene: thread, repeat, first bit.
+def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Iterator[tuple[Thread, Coordinate, int, int]]:
+    """Every access of an operand under a scene: thread, repeat, first bit, and how many bits it lies behind the start of its row.
 
     A memory row is accessed from the address of its first element on, wherever the view puts the others.
     """
@@ -49,13 +49,24 @@ def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Itera
                 spend()
                 start = operand.row_start(atom)
                 bit = fixed.address((*group, *repeat, *start))
-                yield thread, repeat, bit + operand.bits * operand.row_index(atom)
+                behind = operand.bits * operand.row_index(atom)
+                yield thread, repeat, bit + behind, behind
+
+
+def written_units(scene: Scene, operand: Operand, thread: Thread, bit: int, behind: int) -> Sequence[int]:
+    """What an access writes, counted in elements; in bytes where a parameter chooses the bytes of each sixteen of a row."""
+    mask = scene.case.move.get("bytes")
+    if mask is None:
+        return (bit // operand.bits,)
+    chosen = value(scene, str(mask), thread)
+    return [(bit + k) // 8 for k in range(0, operand.bits, 8) if chosen >> (behind + k) // 8 % 16 & 1]
 
 
 def _relevant(case: Case, operands: Sequence[Operand]) -> list[str]:
     names = {name for operand in operands for name in operand.view.names} | set(case.activity_names)
-    given = (case.parameters[operand.cta] for operand in operands if operand.cta is not None)
-    names |= {name for value in given for name in Expression(value).names}
+    given = [case.parameters[operand.cta] for operand in operands if operand.cta is not None]
+    given += [case.parameters[str(case.move["bytes"])]] if case.move.get("bytes") is not None else []
+    names |= {name for one in given for name in Expression(one).names}
     names |= case.pred.names if case.pred is not None else set()
     return [symbol.name for symbol in case.symbols if symbol.name in names]
 
@@ -65,9 +76,10 @@ def _race(case: Case, operand: Operand, assignments: Sequence[Mapping[str, int]]
     for varying, touched in _executions(case, [operand], assignments):
         written: dict[tuple[object, ...], list[Writer]] = {}
         for scene, own in touched:
-            for thread, repeat, bit in accesses(scene, operand, spend):
-                for copy in copies(scene, operand, thread):
-                    writers = written.setdefault((copy, bit // operand.bits), [])
+            for thread, repeat, bit, behind in accesses(scene, operand, spend):
+                units = written_units(scene, operand, thread, bit, behind)
+                for place in product(copies(scene, operand, thread), units):
+                    writers = written.setdefault(place, [])
                     if any(_together(varying, (thread, repeat, own), other) for other in writers):
                         return True
                     writers.append((thread, repeat, own))
@@ -109,7 +121,7 @@ def _alias(case: Case, one: Operand, other: Operand, assignments: Sequence[Mappi
         read: dict[tuple[object, ...], list[Writer]] = {}
         for scene, own in touched:
             for operand, found in ((one, written), (other, read)):
-                for thread, repeat, bit in accesses(scene, operand, spend):
+                for thread, repeat, bit, _ in accesses(scene, operand, spend):
                     for copy in copies(scene, operand, thread):
                         for k in range(operand.bits):
                             found.setdefault((copy, bit + k), []).append((thread, repeat, own))

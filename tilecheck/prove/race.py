@@ -12,10 +12,10 @@ from tilecheck.prove.clause import coordinates
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
 from tilecheck.prove.operands import Repeats, own_repeats, repeat_extents
-from tilecheck.prove.parameters import reaches
+from tilecheck.prove.parameters import reaches, value_of
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables, tied
 from tilecheck.prove.verdict import Hazard
-from tilecheck.scopes import CTA, THREAD
+from tilecheck.scopes import CTA, THREAD, ground
 from tilecheck.spec.contract import Memory, Register
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Term, var
@@ -28,6 +28,7 @@ INSTANCE = {"cta": {CTA}, "warp": {CTA, "warpid"}, "thread": {CTA, "warpid", "la
 """The thread coordinates that fix the value of a symbol that varies at each level."""
 PRIVATE = {"global": set[str](), "tensormap": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "laneid"}}
 """The thread coordinates that choose the copy of a tensor in each space."""
+EVERY_BYTE = 0xFFFF
 
 
 def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Hazard, ...]:
@@ -202,10 +203,11 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     import numpy as np
 
     assert isinstance(side.spec, Memory)
-    if side.spec.cta is not None:
+    if side.spec.cta is not None or problem.contract.move.bytes is not None:
         if tiers.decide(apart(problem, side, repeats)).holds is not False:
             return None
-        return Hazard("memory.race", f"two accesses store to one byte of {side.name} in one CTA; which one wins is undefined")
+        where = " in one CTA" if side.spec.cta is not None else ""
+        return Hazard("memory.race", f"two accesses store to one byte of {side.name}{where}; which one wins is undefined")
     if structure.apart(problem, side, side.spec, _row_bits(problem, side.spec)) and tiers.proved("structure") and not tiers.audit:
         return None
     threads, rows, accessing, start, width = _stores(problem, side, repeats)
@@ -257,9 +259,21 @@ def _pair(
             if s.varies in LEVELS
         )
     )
-    apart = terms.disj(terms.le(terms.add(start, width), there(start)), terms.le(terms.add(there(start), width), start))
+    chosen = _chosen(problem)
+    apart = terms.disj(
+        terms.le(terms.add(start, width), there(start)),
+        terms.le(terms.add(there(start), width), start),
+        terms.eq(terms.bit_and(chosen, there(chosen)), 0),
+    )
     variables = (*outer, *inner, *copied_variables(problem, "@1", LEVELS), *(replace(v, name=f"{v.name}@1") for v in inner))
     return Obligation(variables, terms.conj(accessing, there(accessing), other, copy, shared), apart)
+
+
+def _chosen(problem: Problem) -> Term:
+    """The bytes of each sixteen that the executing thread writes, as bits. Rows start at multiples of sixteen bytes where a parameter chooses them."""
+    parameter = next((p for p in problem.contract.parameters if p.name == problem.contract.move.bytes), None)
+    value = None if parameter is None else value_of(problem.call, parameter)
+    return EVERY_BYTE if value is None else ground(value, problem.call.launch)
 
 
 def _collide(grid: Grid, starts: Array, holds: Array, width: int, varying: dict[str, str], side: Side) -> Hazard | None:
