@@ -134,3 +134,32 @@ def test_a_kernel_needs_the_tensor_behind_a_map():
 def test_a_kernel_allocates_the_padding_of_a_packed_image():
     parameters = emit_kernel(read_call(CALLS["a packed format"])).parameters
     assert [one.bytes for one in parameters if isinstance(one, StagedTensor)] == [1024]
+
+
+LATER = {"a packed format": "opcode|need sm_100", "the 64-byte atoms of later machines": "swizzle"}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_fields_of_the_tensor_map_raise_the_architecture_that_is_emitted_for(name: str):
+    call = read_call(CALLS[name])
+    assert (emit(call).arch, emit_kernel(call).arch) == ("sm_100", "sm_100")
+    assert emit(call, arch="sm_110f").arch == "sm_110f"
+    assert emit(read_call(CALLS[name] | {"arch": "sm_103a"})).arch == "sm_103a"
+    for write in (emit, emit_kernel):
+        with pytest.raises(EmissionError, match=LATER[name]):
+            write(call, arch="sm_90a")
+    assert emit(read_call(CALLS["load"])).arch == "sm_90"
+
+
+def test_a_large_allocation_raises_the_architecture_that_is_emitted_for():
+    large = copy.deepcopy(CALLS["load"])
+    large["opcode"] = "ld.shared.b32"
+    large["operands"] = [
+        {"name": "R", "space": "register", "dtype": "bits32", "shape": [1], "align": 4},
+        {"name": "S", "space": "shared", "dtype": "bits32", "shape": [1], "align": 4, "size_bytes": 200_000},
+    ]
+    large["parameters"] = {}
+    call = read_call(large)
+    assert emit(call).arch == "sm_90"
+    with pytest.raises(EmissionError, match="sm_86"):
+        emit(call, arch="sm_86")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from tilecheck.boxes import box_of
+from tilecheck.spec import arch_rank
 from tilecheck.spec.contract import Contract, Memory, Operand, Register
 from tilecheck.symbolic import terms
 
@@ -105,7 +107,13 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
 def _opcode(call: Call, contract: Contract | None) -> str:
     if contract is None:
         return f"`tilecheck explain {call.opcode}` says what is wrong with the spelling, and which legal ones are near."
-    return f"The form exists on {contract.needs}: check it for such an architecture, or for none."
+    box, needs = box_of(call, contract), contract.needs
+    packed = None if box is None else box.packing
+    if box is None or packed is None or (call.arch is not None and box.copy.has(call.arch, packed.arch)):
+        return f"The form exists on {needs}: check it for such an architecture, or for none."
+    if arch_rank(packed.arch) > arch_rank(contract.arch):
+        needs = box.copy.needs(packed.arch)
+    return f"Tensor maps of {packed.format} are loaded on {needs}: check it for such an architecture, or for none."
 
 
 def _shape(operand: Operand | None, call: Call, contract: Contract) -> str:
