@@ -240,6 +240,7 @@ def _contract(grammar: Grammar, q: Mapping[str, str]) -> Contract:
         also=grammar.arch_also(q),
         isa="8.6" if q.get("dst") == "shared::cta" else "",
         single=True,
+        pair=q.get("group") == "cta_group::2",
         proxy="async",
         completion=("cp.async.bulk.commit_group;", "cp.async.bulk.wait_group 0;") if store else (),
         box=box,

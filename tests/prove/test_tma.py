@@ -224,6 +224,26 @@ def test_the_family_of_sm_120_loads_no_nibbles_and_no_larger_atoms_to_the_cluste
         assert [found.id for found in check(read_call(document), audit=True).failing] == ([] if has else [clause])
 
 
+@pytest.mark.parametrize(
+    ("group", "cluster", "right"),
+    [
+        (2, None, False),
+        (2, [1], False),
+        (2, [3], False),
+        (2, [3, 3], False),
+        (2, [2], True),
+        (2, [3, 2], True),
+        (1, None, True),
+        (1, [3], True),
+    ],
+)
+def test_a_pair_of_ctas_needs_a_cluster_of_pairs(group: int, cluster: list[int] | None, right: bool):
+    parsed = read_call(call(f"{CLUSTER}.cta_group::{group}", launch={"block": [1], "cluster": cluster}))
+    verdict = check(parsed, audit=True)
+    assert [found.id for found in verdict.failing] == ([] if right else ["cluster"])
+    assert disagreements(parsed, verdict, 200_000) == []
+
+
 def test_a_store_with_larger_atoms_is_not_refused_by_the_family_of_sm_120():
     assert check(read_call(call(STORE, **ATOMS_OF_32, arch="sm_120a")), audit=True).status == "proved"
 

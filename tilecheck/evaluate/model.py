@@ -95,6 +95,8 @@ class Model:
 
     def _operand_clauses(self) -> Iterator[str]:
         operands = self.case.operands
+        if self.case.pair:
+            yield "cluster"
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters]
         if self.boxes is not None:
             yield from (*self.limited, *self.boxes.clauses(), *(f"{p['name']}.operands" for p in given if p["kind"] == "bytes"))
@@ -136,6 +138,8 @@ class Model:
             return self._operands()
         if operand is None and clause.endswith(".storage") and self.boxes is None:
             return self._barrier(clause)
+        if clause == "cluster":
+            return parameters.lonely(self.case.launch.ctas)
         if clause == f"{self.case.chunk}.shape":
             return self._chunk()
         if clause in self.shapes:
@@ -338,6 +342,8 @@ class Model:
             return Point() if failed else None
         if operand is None and clause.endswith(".storage") and self.boxes is None:
             return Point() if self._barrier(clause) else None
+        if clause == "cluster":
+            return Point() if parameters.lonely(self.case.launch.ctas) else None
         if clause == f"{self.case.chunk}.shape":
             return Point() if self._chunk() else None
         if clause in self.shapes:

@@ -37,6 +37,12 @@ def instruction_problem(parameter: Mapping[str, Any], value: object) -> Observat
     return None if value == wanted else Observation(f"{wanted}", f"{value}", f"{parameter['name']}: expected {wanted}, found {value}.")
 
 
+def lonely(ctas: int) -> Observation | None:
+    """A launch in which a CTA has no partner, of an instruction that works on pairs."""
+    expected, actual = "a cluster of an even number of CTAs", f"{ctas} CTA{'' if ctas == 1 else 's'}"
+    return Observation(expected, actual, f"expected {expected}, found {actual}.") if ctas & 1 else None
+
+
 def value(scene: Scene, name: str, thread: Thread | None) -> int:
     """The value of an integer parameter in one thread; LimitError where it has none."""
     return Expression(scene.case.parameters[name]).value(scene.environment(thread))

@@ -182,6 +182,7 @@ class Checker:
         self.static("operands", "the operands and parameters are those of the instruction", wrong)
         if wrong:
             return None
+        self.paired()
         problem = prepare(self.call, self.contract)
         empty = self.vacuity(problem)
         if empty is not None:
@@ -216,6 +217,15 @@ class Checker:
             "the state space is written: .global, .shared or .local",
             [] if self.contract.space_written else [Finding(f"{self.call.opcode} writes no explicit global, shared or local space")],
         )
+
+    def paired(self) -> None:
+        """Whether every CTA has a partner, where the instruction works on pairs of them."""
+        launch, wanted = self.call.launch, "a cluster of an even number of CTAs"
+        if self.contract.pair:
+            found = "no cluster" if launch.cluster is None else f"a cluster of {launch.ctas} CTA{'' if launch.ctas == 1 else 's'}"
+            sentence = f"{self.contract.opcode} works on pairs of CTAs, the launch has {found}"
+            wrong = [Finding(sentence, wanted, found)] if launch.ctas % 2 else []
+            self.static("cluster", f"every CTA has a partner: the launch has {wanted}", wrong)
 
     def vacuity(self, problem: Problem) -> str | None:
         """Why no thread or no symbol value satisfies the facts; None where one does."""

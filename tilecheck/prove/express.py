@@ -103,7 +103,12 @@ def applies(call: Call, contract: Contract, tiers: Tiers) -> bool:
     """Whether only operands have a say: no parameter is given or missing, and proofs from forms count."""
     if call.parameters or tiers.audit or tiers.proved("structure") is None:
         return False
-    plain = contract.chunk is None and contract.box is None and not any(p.required or p.kind == "barrier" for p in contract.parameters)
+    plain = (
+        contract.chunk is None
+        and contract.box is None
+        and not contract.pair
+        and not any(p.required or p.kind == "barrier" for p in contract.parameters)
+    )
     if not plain or len(call.operands) != len(contract.operands):
         return False
     return all(isinstance(o, View) or _constant(o, spec) for o, spec in zip(call.operands, contract.operands, strict=True))

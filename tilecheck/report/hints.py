@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GENERAL: dict[str, str] = {
     "participation": "Let the guard hold for all 32 lanes of a warp or for none, and pred and the starts be the same in all of them.",
+    "cluster": "Launch clusters of an even number of CTAs (launch.cluster), or take a spelling for one CTA.",
     "replica": "Leave the replica R[...] (or the broadcast) out of the destination: an element is written in one place.",
     "distinct": "Give every element that one thread receives a slot of its own.",
     "index.range": "Bound the symbols (min, max) so that every intermediate result fits, or declare a wider index_dtype.",

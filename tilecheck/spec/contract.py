@@ -246,7 +246,7 @@ class Contract:
     loops: the names of the last repeat axes of a call, the slowest first; each operand repeats over the loops it is `over`, behind the repeat axes
     without a name, which all operands share. product, computed: what is computed, where the destination is no copy of bits.
     variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the contract itself.
-    single: whether one thread is meant to issue it.
+    single: whether one thread is meant to issue it. pair: whether it works on a pair of CTAs of the cluster, whose ranks differ in the last bit.
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
     no barrier parameter does). before: the statements that it executes first. encoding: the word that holds a descriptor. box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
     scalar: what a scalar function of the call may be made of; the function says the operands, of which the table has none (see `chosen`).
@@ -268,6 +268,7 @@ class Contract:
     isa: str = ""
     chunk: str | None = None
     single: bool = False
+    pair: bool = False
     proxy: str = "generic"
     completion: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
@@ -434,6 +435,7 @@ def data(contract: Contract) -> dict[str, Data]:
         "move": _move_data(contract.move),
         "issue": contract.issue,
         **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "before": (), "loops": ()}),
+        **_written(contract, {"pair": False}),
         **({} if contract.encoding is None else {"encoding": _fields(contract.encoding)}),
         **({} if contract.box is None else {"box": _box_data(contract.box)}),
         **({} if contract.product is None else {"product": _product_data(contract.product)}),
