@@ -112,6 +112,27 @@ def test_a_counterexample_of_a_stride_is_in_bytes():
     assert failed.counterexample.actual == "2 bytes"
 
 
+SLICED = "cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+
+
+def sliced(low: int, high: int) -> Document:
+    """Interleaved slices of E elements, where the map has 16."""
+    image = {"shape": [2, 1, 8, 16], "layout": "Swizzle(3,1,3) o S[(2,1,8,16):(128,128,16,1)]"}
+    fields: Document = {"box": [2, 1, 8], "coords": [0, 0, 0], "interleave": 2, "swizzle": 1}
+    return call(SLICED, image, {"shape": [4, 2, 8, "E"], "align": 32}, symbols=[symbol("E", low, high)], **fields)
+
+
+def test_a_slice_may_be_symbolic_where_every_value_is_that_of_the_map():
+    known, open_, other = (decided(sliced(*ends)) for ends in ((16, 16), (16, 17), (8, 8)))
+    assert (known.status, known.conditions) == ("proved", ())
+    assert [[found.id for found in verdict.failing] for verdict in (open_, other)] == [["src.shape"]] * 2
+
+
+def test_a_parameter_of_the_wrong_kind_is_shown_as_it_is_written():
+    (failed,) = check(read_call(call(box=["n", 64], symbols=[symbol("n", 1, 8)]))).failing
+    assert "the parameter box is [n, 64], expected" in (failed.reason or "")
+
+
 def test_large_strides_are_written_in_full():
     verdict = check(read_call(call(tensor={"shape": [8, 128], "layout": "S[(4,2,128):(2147483649,130,1)]"})))
     (failed,) = (one for one in verdict.failing if one.id == "descriptor")

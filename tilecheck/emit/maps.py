@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from tilecheck.boxes import Box, Walked, box_of
-from tilecheck.emit.arithmetic import exact_quotient, simplified
+from tilecheck.emit.arithmetic import exact_quotient, known, simplified
 from tilecheck.emit.binding import Binding, Bound
 from tilecheck.emit.errors import EmissionError
+from tilecheck.layout.poly import common, difference
 from tilecheck.layout.tile import swizzles
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.terms import Expr, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,8 @@ def tensor_map(binding: Binding) -> TensorMap | None:
     first = tensor.trace.locate(zero).bit
 
     def stride(k: int) -> Term:
-        if shape[k] == 1:
-            return 8 * box.align_bytes
         neighbour = tensor.trace.locate(tuple(1 if j == k else 0 for j in range(len(shape)))).bit
-        return simplified(terms.sub(neighbour, first), binding.ranges)
+        return stride_bytes(binding, box, shape[k], difference(neighbour, first))
 
     outer = range(box.copy.rank - 1)
     return TensorMap(
@@ -158,7 +157,7 @@ def tensor_map(binding: Binding) -> TensorMap | None:
         box.copy.rank,
         _written(first),
         tuple(_plain(shape[k]) for k in reversed(range(box.copy.rank))),
-        tuple(_written(stride(k)) for k in reversed(outer)),
+        tuple(_plain(stride(k)) for k in reversed(outer)),
         tuple(reversed(box.extents)) if box.walked is None else (),
         tuple(reversed(box.strides)),
         box.interleave,
@@ -167,6 +166,19 @@ def tensor_map(binding: Binding) -> TensorMap | None:
         box.fill,
         None if box.walked is None else pixel_box(box.walked),
     )
+
+
+def stride_bytes(binding: Binding, box: Box, extent: Term, bits: Term) -> Term:
+    """A stride in bytes, one that the driver takes where it is that of an axis of one element, which has none."""
+    single = simplified(terms.eq(terms.normal(extent), 1), binding.ranges)
+    stride, least = simplified(bits, binding.ranges), 8 * box.align_bytes
+    if single is True:
+        return box.align_bytes
+    low, high = known(stride, binding.ranges)[stride] if isinstance(stride, Expr) else (stride, stride)
+    steps = {symbol.name: symbol.multiple_of for symbol in binding.call.symbols}
+    right = common(stride, steps) % least == 0 and low >= 0 and high < 8 * box.copy.limits.stride_below_bytes
+    whole = exact_quotient(stride, 8)
+    return whole if single is False or right else terms.select(single, box.align_bytes, whole)
 
 
 def _written(bits: Term) -> int | str:

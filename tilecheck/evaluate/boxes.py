@@ -338,6 +338,9 @@ class Boxes:
         """A clause about the tensor at one value of the symbols."""
         try:
             fixed = scene.fixed(self.tensor, None)
+            if short == "shape":
+                wrong = self.fields.tensor_shape_problem(fixed.shapes[-1])
+                return None if wrong is None else _said(self.tensor.label, wrong)
             if short == "replica":
                 copies = [one for one in fixed.layout.replicas if one[0] > 1 and one[1] != 0]
                 return _said(self.tensor.label, ("no replica", f"{copies[0][0]} copies")) if copies else None

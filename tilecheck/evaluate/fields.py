@@ -221,7 +221,7 @@ class Fields:
         rank = self.rank + (sliced is not None)
         if len(shape) != rank:
             return f"rank {rank}", f"rank {len(shape)}"
-        if sliced is not None and shape[-1] != sliced["slice_bytes"] * 8 // self.bits:
+        if sliced is not None and shape[-1] is not None and shape[-1] != sliced["slice_bytes"] * 8 // self.bits:
             return f"a slice of {sliced['slice_bytes'] * 8 // self.bits} elements", f"{shape[-1]}"
         return None
 

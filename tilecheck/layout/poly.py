@@ -6,7 +6,8 @@ would grow past `MAX_MONOMIALS` is left as one indeterminate, so that the answer
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from math import gcd, prod
 
 from tilecheck.symbolic.terms import Expr, Term, add, mul, subterms
 
@@ -160,3 +161,15 @@ def _monomial_quotient(a: Monomial, b: Monomial) -> Monomial | None:
             return None
         left.remove(number)
     return tuple(left)
+
+
+def common(term: Term, steps: Mapping[str, int]) -> int:
+    """The greatest common divisor of the coefficients of a term, each times the steps of its variables; 0 for zero."""
+    ring = Ring()
+    expanded = ring.polynomial(term)
+
+    def step(number: int) -> int:
+        node = ring.atoms[number]
+        return steps.get(str(node.args[0]), 1) if node.op == "var" else 1
+
+    return gcd(*(coefficient * prod(map(step, monomial)) for monomial, coefficient in expanded.items()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from tilecheck.call import Call, Scalar, Value
 from tilecheck.layout.trace import RetypeCheck
@@ -69,6 +70,11 @@ def function_findings(call: Call, contract: Contract) -> list[Finding]:
     return [] if fault is None else [Finding(fault, "operations that have PTX", fault)]
 
 
+def _said(value: object) -> str:
+    """A parameter as the document writes it."""
+    return f"[{', '.join(map(_said, cast('tuple[object, ...]', value)))}]" if isinstance(value, tuple) else str(value)
+
+
 def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
     """What is wrong with the parameters."""
     known = {p.name: p for p in contract.parameters}
@@ -80,7 +86,9 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
             found.append(Finding(f"the parameter {name} is unknown here: {contract.opcode} {takes}", ", ".join(known), name))
         elif not _fits(value, known[name].kind) or misplaced(call, known[name]):
             found.append(
-                Finding(f"the parameter {name} is {value}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], str(value))
+                Finding(
+                    f"the parameter {name} is {_said(value)}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], _said(value)
+                )
             )
         elif known[name].kind == "selector" and value not in known[name].choices:
             choices = ", ".join(map(str, known[name].choices))

@@ -7,9 +7,8 @@ proves. Tests compare the expansion with SymPy's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import gcd, prod
 
-from tilecheck.layout.poly import Ring, same
+from tilecheck.layout.poly import common, same
 from tilecheck.prove.obligation import Obligation
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term, arguments
@@ -35,17 +34,5 @@ def _holds(part: Term, steps: Mapping[str, int]) -> bool:
         return part is True
     a, b = arguments(part)
     if isinstance(a, Expr) and a.op == "%" and b == 0 and isinstance(a.args[1], int):
-        return a.args[1] != 0 and _common(arguments(a)[0], steps) % a.args[1] == 0
+        return a.args[1] != 0 and common(arguments(a)[0], steps) % a.args[1] == 0
     return same(a, b)
-
-
-def _common(term: Term, steps: Mapping[str, int]) -> int:
-    """The greatest common divisor of the coefficients of a term, each times the steps of its variables; 0 for zero."""
-    ring = Ring()
-    expanded = ring.polynomial(term)
-
-    def step(number: int) -> int:
-        node = ring.atoms[number]
-        return steps.get(str(node.args[0]), 1) if node.op == "var" else 1
-
-    return gcd(*(coefficient * prod(map(step, monomial)) for monomial, coefficient in expanded.items()))

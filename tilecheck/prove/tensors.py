@@ -55,6 +55,8 @@ def accesses(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bo
         checker.static(f"{name}.replica", f"every element of {tensor.name} is in one place only", replica_findings(tensor))
     if any(names_thread(term) for term in tensor.view.symbolic):
         return False
+    if not checker.clauses(problem, sliced(problem, tensor, box, statement)):
+        return False
     owed = demanded(tensor, box) if tensor.tensor.space == OPAQUE else True
     checker.clauses(problem, index_range(problem, tensor, owed))
     if not checker.clauses(problem, bounds(problem, tensor, owed)):
@@ -72,10 +74,21 @@ def shape_findings(tensor: Side, box: Box) -> list[Finding]:
     wanted, have = box.copy.rank + (1 if sliced is not None else 0), len(tensor.shape)
     if have != wanted:
         return [Finding(f"{tensor.name} has rank {have}, the tensor map {wanted} axes", f"rank {wanted}", f"rank {have}")]
-    if sliced is not None and tensor.shape[-1] != 8 * sliced.slice_bytes // box.bits:
-        size, last = 8 * sliced.slice_bytes // box.bits, str(tensor.shape[-1])
-        return [Finding(f"the last axis of {tensor.name} has {last} elements, a slice {size}", str(size), last)]
+    last = tensor.shape[-1]
+    if sliced is not None and isinstance(last, int) and last != 8 * sliced.slice_bytes // box.bits:
+        size = 8 * sliced.slice_bytes // box.bits
+        return [Finding(f"the last axis of {tensor.name} has {last} elements, a slice {size}", str(size), str(last))]
     return []
+
+
+def sliced(problem: Problem, tensor: Side, box: Box, statement: str) -> Iterator[Clause]:
+    """A symbolic last axis is one slice for every value of the symbols."""
+    last = tensor.shape[-1]
+    if box.slices is None or isinstance(last, int):
+        return
+    goal = terms.eq(terms.normal(last), 8 * box.slices.slice_bytes // box.bits)
+    premise = terms.conj(problem.facts, tensor.defined)
+    yield Clause(f"{tensor.spec.name}.shape", statement, Obligation(problem.symbols, premise, goal), point="symbols")
 
 
 def owner_findings(tensor: Side) -> list[Finding]:
