@@ -26,9 +26,14 @@ class Walked:
     offsets: tuple[Term, ...]
 
     @property
+    def halo(self) -> Term:
+        """The halo pixels that are loaded beside the others, 0 where there are none or none is given."""
+        return self.offsets[0] if self.mode.wide and self.offsets else 0
+
+    @property
     def plain(self) -> bool:
-        """Whether the image is known: no halo is loaded."""
-        return not self.mode.wide or self.offsets[:1] in {(), (0,)}
+        """Whether the image may be known: the halo is not written as a number other than 0."""
+        return not isinstance(self.halo, int) or self.halo == 0
 
 
 def offset_limits(walked: Walked) -> tuple[tuple[str, int], ...]:

@@ -208,6 +208,25 @@ def test_where_halo_pixels_lie_is_not_known_and_the_clause_says_so(opcode):
     assert "halo" in (clause.reason or "")
 
 
+@pytest.mark.parametrize(
+    ("halo", "fields", "status"),
+    [
+        ("h", {}, "unproved"),
+        ("h", {"assume": ["h <= 0"]}, "proved"),
+        ("h", {"pred": "h == 0"}, "proved"),
+        ("h", {"pred": "false"}, "proved"),
+        ("h", {"pred": "h <= 1"}, "unproved"),
+        ("h * laneid", {"launch": {"block": [32]}, "guard": "laneid == 0"}, "proved"),
+        ("h", {"assume": ["h <= 0"], "image": {"shape": [11, 64]}}, "refuted"),
+    ],
+)
+def test_a_halo_that_is_always_zero_leaves_the_image_known(halo: str, fields: Document, status: str):
+    parsed = read_call(call(WIDE, im2col_offsets=[halo, 0], symbols=[symbol("h", 0, 2)], **fields))
+    verdict = check(parsed)
+    assert verdict.status == status, verdict.summary()
+    assert disagreements(parsed, verdict, 400_000) == (None if status == "unproved" else [])
+
+
 def test_a_box_that_some_widths_leave_empty_is_a_condition_of_a_wide_walk():
     wide = {"shape": [3, 5, "W", 64], "layout": "S[(3,5,W,64):(320*W,64*W,64,1)]"}
     fields = {"coords": [0, 0, "W - 4", 0], "pixel_box_lower_corner": [0], "pixel_box_upper_corner": [-3]}

@@ -209,6 +209,21 @@ class BoxPoints(Boxes):
             return self.backed(scene, issue, atom)
         return self.imaged(scene, issue, atom) if clause.endswith(".image") else self.aligned(scene, issue, residue)
 
+    def haloed(self, spend: Spend) -> bool:
+        """Whether an instruction loads halo pixels into an image."""
+        halo = self.fields.halo
+        if self.image is None or not isinstance(halo, str):
+            return self.image is not None and not self.fields.plain
+        for scene in self._every():
+            for thread in scene.launch.threads:
+                spend()
+                try:
+                    if scene.active(thread) and scene.predicate(thread) and Expression(halo).value(scene.environment(thread)) != 0:
+                        return True
+                except LimitError:
+                    continue
+        return False
+
     # --- hazards -----------------------------------------------------------------------------------------------------
 
     def hazards(self, spend: Spend) -> Iterator[str]:

@@ -49,8 +49,13 @@ class Fields:
 
     @property
     def plain(self) -> bool:
-        """Whether no halo pixels are loaded, whose places are not known."""
-        return not (self.walk and self.walk["wide"]) or self.moved[:1] in ([], [0])
+        """Whether halo pixels, whose places are not known, are at most loaded by an expression."""
+        return self.halo in {None, 0} or isinstance(self.halo, str)
+
+    @property
+    def halo(self) -> Any:
+        """What says how many halo pixels are loaded; None where nothing does."""
+        return self.moved[0] if self.walk and self.walk["wide"] and self.moved else None
 
     @property
     def spatial(self) -> list[int]:

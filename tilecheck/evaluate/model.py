@@ -496,11 +496,11 @@ class Model:
         budget = Budget(limit)
         if self.case.problem is not None:
             return Answer("refuted", {"operands": Point()})
-        if self.boxes is not None and not self.boxes.fields.plain and self.boxes.image is not None:
-            return Answer("too-large")  # where halo pixels lie is not known
         try:
             if not self.satisfiable():
                 return Answer("vacuous")
+            if self.boxes is not None and self.boxes.haloed(budget.spend):
+                return Answer("too-large")  # where halo pixels lie is not known
             failures = self._failures(budget)
             addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
             addressed = addressed and f"{self.case.chunk}.shape" not in failures

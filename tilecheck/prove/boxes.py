@@ -36,7 +36,7 @@ def decide(checker: Decisions, problem: Problem) -> None:
     fields = [*field_findings(problem.call.arch, box), *uniform_findings(problem, tensor)]
     checker.static("descriptor", "every field of the tensor map is in its limits", fields)
     named = checker.clauses(problem, parameters.clauses(problem))
-    if box.walked is not None and not box.walked.plain and image is not None:
+    if box.walked is not None and image is not None and not known(checker, problem, box):
         haloed(checker, problem, image, box.walked)
         return
     if together:
@@ -61,6 +61,12 @@ def coordinates(checker: Decisions, problem: Problem, box: Box, repeats: tuple[i
     wrong = images.coordinate_findings(problem, box, repeats)
     checker.static("coords", images.STATEMENT, wrong)
     return not wrong and checker.clauses(problem, images.coordinates(problem, box, repeats))
+
+
+def known(checker: Decisions, problem: Problem, box: Box) -> bool:
+    """Whether the image of a walk is known: no instruction loads halo pixels."""
+    assert box.walked is not None
+    return box.walked.halo == 0 or (box.walked.plain and checker.tiers.decide(images.no_halo(problem, box)).holds is True)
 
 
 def haloed(checker: Decisions, problem: Problem, image: Side, walked: Walked) -> None:

@@ -176,9 +176,18 @@ def accesses(checker: Decisions, problem: Problem, image: Side, box: Box, repeat
         checker.static(f"{name}.base.period", statement, period_findings(image, pattern.period_bytes, bases))
         if len(bases) != 1:
             return True
+    if box.walked is not None and box.walked.halo != 0:
+        statement = f"no instruction loads a halo: {image.name} has the pixels of the walk alone"
+        checker.clauses(problem, iter((Clause(f"{name}.image", statement, no_halo(problem, box)),)))
     if checker.clauses(problem, iter((imaged(problem, image, box, repeats, bases[0] if pattern.xors else 0),))):
         checker.clauses(problem, padded(problem, image, box, repeats))
     return True
+
+
+def no_halo(problem: Problem, box: Box) -> Obligation:
+    """No instruction loads halo pixels, whose places are not known."""
+    halo = 0 if box.walked is None else ground(box.walked.halo, problem.call.launch)
+    return Obligation((*problem.symbols, *problem.thread_variables()), issuing(problem, box), terms.eq(halo, 0))
 
 
 def period_findings(image: Side, period: int, bases: tuple[int, ...]) -> list[Finding]:
