@@ -43,6 +43,12 @@ def tall(lower: int, upper: int, row: int, low: int, high: int, **tensor: Any) -
     return walk(tensor=shape, symbols=[symbol("H", low, high)], coords=[0, row, 0, 0], **corners)
 
 
+def slanted(start: str) -> Document:
+    """Rows of an opaque map that start as far from a multiple of 16 bytes as their pitch says."""
+    tensor = MAP | {"align": 16, "shape": [8, 64], "layout": f"S[(8,64):(P,1)] + {start}"}
+    return call(tensor=tensor, symbols=[symbol("P", 64, 128)])
+
+
 def area(bound: str) -> Document:
     return call(
         tensor={"shape": ["M", "K"], "layout": "S[(M,K):(64,1)]"},
@@ -58,6 +64,7 @@ CONDITIONAL: dict[str, tuple[int, Document]] = {
     "a pitch that may be negative in an opaque map": (3, rows(2, 9, -64, 64, tensor=MAP | ROWS)),
     "anything in an opaque map": (4, call(tensor=MAP | ROWS, symbols=[free("M"), free("P")])),
     "two pitches that can be right at once": (2, planes("P+8")),
+    "an address and a pitch that can be right at once": (3, slanted("P+8")),
     "extents of some area": (2, area("<= 8")),
     "a bounding box that may be empty below": (1, tall(3, -1, 3, 1, 20)),
     "a bounding box that may be empty above": (1, tall(-1, -5, -1, 1, 20)),
@@ -70,6 +77,7 @@ REFUTED: dict[str, tuple[str, Document]] = {
     "a pitch that may be negative in memory": ("src.bounds", rows(2, 9, -64, 64)),
     "two pitches that cannot be right at once": ("descriptor", planes("P+4")),
     "extents without an area": ("descriptor", area("== 0")),
+    "an address and a pitch that cannot be right at once": ("descriptor", slanted("P+4")),
     "a bounding box that is always empty": ("descriptor", tall(3, -1, 3, 1, 3)),
     "a start outside of a bounding box that may be empty": ("coords.bounds", tall(3, -1, 5, 1, 20)),
 }

@@ -58,6 +58,8 @@ class BoxPoints(Boxes):
         name, _, short = clause.partition(".")
         if clause == "descriptor":
             problems = self.geometry(scene) if self._readable(scene) else {}
+            if not problems and self._readable(scene) and not self._addressed(scene):
+                problems = {"an address of the map at a multiple of what it asks": "none is possible"}
             return None if not problems else self.described(*next(iter(problems.items())))
         if name == self.tensor.name:
             if not self._readable(scene):
@@ -122,7 +124,7 @@ class BoxPoints(Boxes):
         """The first values, where no values meet every demand; else the host sees to it."""
         if not THREAD_NAMES.isdisjoint(self.tensor.view.names) or self.fields.tensor_shape_problem(self.tensor.view.static_shape):
             return None
-        names, right, first = set(self.tensor.view.names), False, None
+        names, right, first, together, address = set(self.tensor.view.names), False, None, False, False
         for scene in self.scenes(names):
             spend()
             if self.tensor_clause("shape", scene) or self.tensor_clause("bounds", scene, spend=spend):
@@ -131,8 +133,14 @@ class BoxPoints(Boxes):
             if "a box of extents and strides" in broken:
                 return self._symbolic(scene, names)
             first = first or self._symbolic(scene, names)
-            right = right or not broken
-        return None if right else first
+            addressed = self._addressed(scene)
+            right, address = right or not broken, address or addressed
+            together = together or (addressed and not broken)
+        return None if together or (right and not address) else first
+
+    def _addressed(self, scene: Scene) -> bool:
+        """Whether some address is right, in a map that the caller has encoded; any other must be right whatever it is."""
+        return not self.opaque or any(self.tensor_clause("aligned", scene, residue) is None for residue in self._residues())
 
     def _declared(self, scene: Scene) -> dict[str, int]:
         """The values of the declared symbols: no thread is named, so no lane is elected."""

@@ -61,11 +61,12 @@ def accesses(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bo
     checker.clauses(problem, index_range(problem, tensor, owed))
     if not checker.clauses(problem, bounds(problem, tensor, owed)):
         return False
-    if tensor.tensor.space == OPAQUE:
-        entrusted(checker, problem, aligned(problem, tensor, box))
-    else:
-        checker.clauses(problem, iter((aligned(problem, tensor, box),)))
-    return described(checker, problem, tensor, box)
+    address = aligned(problem, tensor, box)
+    if tensor.tensor.space != OPAQUE:
+        checker.clauses(problem, iter((address,)))
+        return described(checker, problem, tensor, box)
+    right = entrusted(checker, problem, address)
+    return described(checker, problem, tensor, box, addressed(problem, tensor, box) if right else True)
 
 
 def shape_findings(tensor: Side, box: Box) -> list[Finding]:
@@ -172,25 +173,32 @@ def aligned(problem: Problem, tensor: Side, box: Box) -> Clause:
     return Clause(f"{tensor.spec.name}.aligned", statement, obligation, point="symbols", proof=proof)
 
 
-def entrusted(checker: Decisions, problem: Problem, clause: Clause) -> None:
-    """A clause about the address in a map that the caller has encoded: proved, refuted where no base satisfies it, else a condition."""
+def addressed(problem: Problem, tensor: Side, box: Box) -> Term:
+    """Some address that is possible is a multiple of what is asked."""
+    bit, multiple = tensor.trace.locate((0,) * len(tensor.shape)).bit, box.align_bytes
+    bases = base_residues(problem, tensor, multiple)
+    return terms.disj(*(terms.eq(terms.mod(terms.add(bit, 8 * base), 8 * multiple), 0) for base in bases))
+
+
+def entrusted(checker: Decisions, problem: Problem, clause: Clause) -> bool:
+    """A clause about the address in a map that the caller has encoded: proved, refuted where no base satisfies it, else a condition. Not refuted."""
     asked = clause.obligation
     outcome = checker.tiers.decide(asked)
     never = (
         outcome.holds is True or checker.tiers.decide(Obligation(asked.variables, asked.premise, terms.negate(asked.goal))).holds is True
     )
     if never:
-        checker.clauses(problem, iter((Clause(clause.id, clause.statement, asked, clause.point, outcome=outcome),)))
-        return
+        return checker.clauses(problem, iter((Clause(clause.id, clause.statement, asked, clause.point, outcome=outcome),)))
     checker.clauses(problem, iter((Clause(clause.id, clause.statement, NOTHING),)))
     checker.conditions.append(f"{clause.statement}: the host call that encodes the map checks it")
+    return True
 
 
 # --- extents and strides ----------------------------------------------------------------------------------------------
 
 
-def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> bool:
-    """The descriptor clauses that the view decides; what a host call has still to check becomes a condition."""
+def described(checker: Decisions, problem: Problem, tensor: Side, box: Box, beside: Term = True) -> bool:
+    """The descriptor clauses that the view decides; what a host call has still to check becomes a condition, where all can hold `beside` others."""
     found = geometry(tensor)
     if isinstance(found, Finding):
         checker.static("descriptor", f"{tensor.name} is a box of extents and strides", [found])
@@ -208,7 +216,7 @@ def described(checker: Decisions, problem: Problem, tensor: Side, box: Box) -> b
             right = False
         elif demand.holds is not True:
             open_demands.append(demand)
-    right = _symbolic(checker, problem, open_demands) and right
+    right = _symbolic(checker, problem, tensor, open_demands, beside) and right
     if tensor.tensor.space == OPAQUE:
         checker.conditions.append(f"the tensor map {tensor.name} has been encoded so: {fields_text(box, found)}")
     return right
@@ -256,8 +264,8 @@ def demanded(tensor: Side, box: Box) -> Term:
     return terms.conj(*(demand.holds for demand in demands(tensor, box, found if found is not None else measured(tensor))))
 
 
-def _symbolic(checker: Decisions, problem: Problem, asked: list[Demand]) -> bool:
-    """Demands on symbols: proved, refuted where no value satisfies all of them, else conditions."""
+def _symbolic(checker: Decisions, problem: Problem, tensor: Side, asked: list[Demand], beside: Term) -> bool:
+    """Demands on symbols: proved, refuted where no value satisfies all of them, and the condition `beside`, else conditions."""
 
     def decide(goal: Term) -> Outcome:
         return checker.tiers.decide(Obligation(problem.symbols, problem.facts, goal))
@@ -265,11 +273,12 @@ def _symbolic(checker: Decisions, problem: Problem, asked: list[Demand]) -> bool
     left = [demand for demand in asked if decide(demand.holds).holds is not True]
     if not left:
         return True
-    together = terms.conj(*(demand.holds for demand in left))
+    together = terms.conj(beside, *(demand.holds for demand in left))
     never = decide(terms.negate(together))
     if never.holds is not False:
         alone = next((demand for demand in left if decide(terms.negate(demand.holds)).holds is True), None)
-        statement = alone.statement if alone is not None else " and ".join(demand.statement for demand in left)
+        address = [] if beside is True else [f"the address of {tensor.name} is right"]
+        statement = alone.statement if alone is not None else " and ".join([*address, *(demand.statement for demand in left)])
         outcome = decide(together) if never.holds else never
         return checker.clauses(problem, iter((Clause("descriptor", statement, NOTHING, point="symbols", outcome=outcome),)))
     for demand in left:
