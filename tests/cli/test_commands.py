@@ -220,6 +220,55 @@ def test_a_varying_symbol_takes_a_list(tmp_path: Path, capsys: pytest.CaptureFix
     assert starts == {0: ["A", 16], 1: ["A", 48]}
 
 
+PITCHED = {
+    "schema": "tilecheck/call@1",
+    "opcode": "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes",
+    "scope": "thread",
+    "symbols": [{"name": "M", "min": 0, "max": 64}, {"name": "P", "min": 64, "max": 512}],
+    "operands": [
+        {"name": "SM", "space": "shared", "dtype": "float16", "shape": [8, 64], "align": 1024},
+        {"name": "A", "space": "global", "dtype": "float16", "shape": ["M", 64], "align": 16, "layout": "S[(M,64):(P,1)]"},
+    ],
+    "parameters": {"coords": [0, 0], "mbar": "shared", "box": [8, 64]},
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "lines"),
+    [
+        ([], ["SM bytes 0..127 = A[0..127]", "SM bytes 128..1023 = zero"]),
+        (["M=2"], ["SM bytes 0..255 = A[0..255]", "SM bytes 256..1023 = zero"]),
+        (["M=2", "P=72"], ["SM bytes 0..127 = A[0..127]", "SM bytes 128..255 = A[144..271]", "SM bytes 256..1023 = zero"]),
+        (["P=65"], ["SM bytes 0..127 = A[0..127]", "SM bytes 128..1023 = zero"]),
+    ],
+)
+def test_values_of_an_image_meet_the_conditions(
+    settings: list[str], lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pitched.json"
+    path.write_text(json.dumps(PITCHED))
+    assert output(capsys, "predict", str(path), *(word for one in settings for word in ("--set", one))).splitlines() == lines
+
+
+@pytest.mark.parametrize("command", [["predict"], ["emit", "--kernel"], ["reconstruct"]])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["M=0"], "M=0 contradicts the condition that the extent of axis 0 of A is from 1 to 2^32"),
+        (["M=2", "P=65"], "M=2, P=65 contradicts the condition that the stride of axis 0 of A is a multiple of 16 bytes"),
+        (["P=65", "M=0x2"], "M=2, P=65 contradicts the condition that the stride of axis 0 of A is a multiple of 16 bytes"),
+    ],
+)
+def test_values_against_a_condition_are_refused(
+    command: list[str], settings: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pitched.json"
+    path.write_text(json.dumps(PITCHED))
+    assert main([*command, str(path), *(word for one in settings for word in ("--set", one))]) == 2
+    out, err = capsys.readouterr()
+    assert (out, message in err) == ("", True)
+
+
 def test_one_document_is_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "two.json"
     path.write_text(json.dumps([CALL, CALL]))

@@ -23,6 +23,7 @@ from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Counterexample, Verdict
 from tilecheck.spec import BadSpelling, Contract, Memory, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term
 
 ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned", ".descriptor")
 """The clauses that are owed where pred holds."""
@@ -148,6 +149,7 @@ class Checker:
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
         self.conditions: list[str] = []
+        self.asked: list[tuple[str, Term]] = []
         self.takes_proofs = not self.tiers.audit and self.tiers.proved("structure") is not None
 
     def verdict(self) -> Verdict:
@@ -166,6 +168,7 @@ class Checker:
             tuple(self.results.values()),
             hazards=found,
             conditions=tuple(self.conditions) if status == PROVED else (),
+            asked=tuple(self.asked) if status == PROVED else (),
             contract_hash=contract_hash(self.contract),
             reason=reason,
         )

@@ -8,6 +8,7 @@ from typing import Protocol
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.problem import Problem
 from tilecheck.prove.tiers import Tiers
+from tilecheck.symbolic.terms import Term
 
 
 class Decisions(Protocol):
@@ -18,6 +19,7 @@ class Decisions(Protocol):
     instructions: int | None
     found_hazards: tuple[object, ...]
     conditions: list[str]
+    asked: list[tuple[str, Term]]
 
     def status(self) -> str:
         """What the clauses decided so far say together."""

@@ -191,6 +191,8 @@ def entrusted(checker: Decisions, problem: Problem, clause: Clause) -> bool:
         return checker.clauses(problem, iter((Clause(clause.id, clause.statement, asked, clause.point, outcome=outcome),)))
     checker.clauses(problem, iter((Clause(clause.id, clause.statement, NOTHING),)))
     checker.conditions.append(f"{clause.statement}: the host call that encodes the map checks it")
+    bases = [value for v in asked.variables if v.role == "base" for value in v.values or ()] or [0]
+    checker.asked.append((checker.conditions[-1], terms.disj(*(terms.substitute(asked.goal, {"@base": base}) for base in bases))))
     return True
 
 
@@ -284,6 +286,7 @@ def _symbolic(checker: Decisions, problem: Problem, tensor: Side, asked: list[De
     for demand in left:
         spared = "" if decide(terms.negate(demand.spared)).holds is True else ", or the axis has one element"
         checker.conditions.append(f"{demand.statement}{spared}: {demand.actual}")
+        checker.asked.append((checker.conditions[-1], demand.holds))
     return True
 
 

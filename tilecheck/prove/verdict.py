@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tilecheck.errors import TilecheckError
 
 if TYPE_CHECKING:
     from tilecheck.prove.facts import Premise
+    from tilecheck.symbolic.terms import Term
 
 PROVED, REFUTED, UNPROVED, VACUOUS, ERROR = "proved", "refuted", "unproved", "vacuous", "error"
 
@@ -101,7 +102,7 @@ class Hazard:
 class Verdict:
     """The answer about one call. Only `proved` is legal; a verdict has no truth value.
 
-    instructions: the PTX instructions one executing thread or warp issues (repeats), None where the shape is not right.
+    asked: the conditions on symbols, with what they ask. instructions: the PTX instructions one executing thread or warp issues (repeats), None where the shape is not right.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Verdict:
     clauses: tuple[ClauseResult, ...]
     hazards: tuple[Hazard, ...] = ()
     conditions: tuple[str, ...] = ()
+    asked: tuple[tuple[str, Term], ...] = field(default=(), repr=False, compare=False)
     premises: tuple[Premise, ...] = ()
     contract_hash: str | None = None
     reason: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, islice, product
 
 from tilecheck.call import INDEX_DTYPES, Call, Symbol
@@ -18,21 +18,22 @@ MOST_VALUES = 1 << 14
 MOST_TRIES = 1 << 20
 
 
-def least_assignment(call: Call) -> dict[str, int]:
+def least_assignment(call: Call, asked: Sequence[Term] = ()) -> dict[str, int]:
     """The least values, symbols by declaration, each in the order 0, 1, -1, 2, -2, ...; one value for a symbol that varies.
 
-    They satisfy declared ranges, assumptions, guard, implied facts of symbolic shapes, and some active thread has `pred`.
-    InputError where none is found.
+    They satisfy declared ranges, assumptions, guard, implied facts of symbolic shapes, what is `asked` of the symbols beside, and some active thread has
+    `pred`. InputError where none is found.
     """
     run = execution(call)
     if not call.symbols:
         return {}
-    facts = [run.facts, *_implied(call)]
+    facts = [run.facts, *_implied(call), *asked]
     found = _search(list(call.symbols), call, terms.conjuncts(terms.conj(*facts)), {})
     for values in islice(found, MOST_TRIES):
         if _executes(call, terms.conj(run.activity, run.pred), values):
             return values
-    raise InputError("no values of the symbols satisfy all facts and pred, as far as they were tried; set them")
+    conditions = ", conditions" if asked else ""
+    raise InputError(f"no values of the symbols satisfy all facts{conditions} and pred, as far as they were tried; set them")
 
 
 def _search(symbols: list[Symbol], call: Call, facts: tuple[Term, ...], chosen: dict[str, int]) -> Iterator[dict[str, int]]:

@@ -279,7 +279,7 @@ def _values(request: Request, outcome: Outcome) -> Values:
 
     call = outcome.item.call
     require_lane(call, request.options.elected)
-    return completed(call, parse_settings(request.options.set, call))
+    return completed(call, parse_settings(request.options.set, call), outcome.verdict.asked)
 
 
 def _proved(request: Request) -> tuple[Outcome, Result | None]:

@@ -172,7 +172,7 @@ def _operands(outcome: Outcome, contract: Contract) -> str:
 
     call = outcome.item.call
     try:
-        values = completed(call, {})
+        values = completed(call, {}, outcome.verdict.asked)
     except InputError:
         return ""
     drawn = operand_pictures(call, contract, values)

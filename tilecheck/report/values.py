@@ -10,6 +10,7 @@ from tilecheck.errors import InputError
 
 if TYPE_CHECKING:
     from tilecheck.call import Call, Symbol
+    from tilecheck.symbolic.terms import Term
 
 Values = dict[str, "int | list[int]"]
 
@@ -81,11 +82,11 @@ def _in_range(declared: Symbol, value: int, where: str) -> None:
         raise InputError(f"{value} is not a value of {declared.name}: {ends}{multiple}", where=where)
 
 
-def _require_facts(call: Call, values: Mapping[str, int | list[int]]) -> None:
-    """InputError where given values contradict an assumption that names them alone."""
+def _require_facts(facts: Sequence[tuple[str, Term]], values: Mapping[str, int | list[int]]) -> None:
+    """InputError where given values contradict a fact that names them alone. facts: each with what it is called."""
     from tilecheck.symbolic.terms import evaluate, variables
 
-    for fact in call.assume:
+    for called, fact in facts:
         names = sorted(variables(fact)) if not isinstance(fact, int) else []
         if not names or not all(name in values for name in names):
             continue
@@ -94,20 +95,22 @@ def _require_facts(call: Call, values: Mapping[str, int | list[int]]) -> None:
             chosen = {name: _of_instance(values[name], k) for name in names}
             if not evaluate(fact, chosen):
                 shown = ", ".join(f"{name}={value}" for name, value in chosen.items())
-                raise InputError(f"{shown} contradicts the assumption {fact}", where="--set")
+                raise InputError(f"{shown} contradicts {called}", where="--set")
 
 
 def _of_instance(value: int | list[int], index: int) -> int:
     return value if isinstance(value, int) else value[min(index, len(value) - 1)]
 
 
-def completed(call: Call, given: Mapping[str, int | list[int]]) -> Values:
-    """Every symbol's value: the given ones, and for the rest the least assignment that satisfies all facts and pred."""
-    _require_facts(call, given)
+def completed(call: Call, given: Mapping[str, int | list[int]], asked: Sequence[tuple[str, Term]] = ()) -> Values:
+    """Every symbol's value: the given ones, and for the rest the least assignment that satisfies all facts, pred and what a verdict `asked`."""
+    _require_facts([(f"the assumption {fact}", fact) for fact in call.assume], given)
+    _require_facts([(f"the condition that {text}", term) for text, term in asked], given)
     if all(s.name in given for s in call.symbols):
         return dict(given)
     from tilecheck.reconstruct.assignment import least_assignment
+    from tilecheck.symbolic.terms import substitute
 
     single = {name: value for name, value in given.items() if isinstance(value, int)}
-    least = least_assignment(call.substitute(**single) if single else call)
+    least = least_assignment(call.substitute(**single) if single else call, [substitute(term, single) for _, term in asked])
     return {**least, **given}
