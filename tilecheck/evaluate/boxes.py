@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice
 from typing import Protocol
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import Observation, declared_sizes, place, repeats, slices, spot, who
-from tilecheck.evaluate.domain import TooLargeError
+from tilecheck.evaluate.domain import TooLargeError, grid
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits
 from tilecheck.evaluate.fields import Fields, Problem
 from tilecheck.evaluate.launch import THREAD_NAMES, Thread
@@ -329,7 +329,7 @@ class Boxes:
         for thread in scene.launch.threads:
             if scene.active(thread) and (not pred or scene.predicate(thread)):
                 group = scene.group(thread)
-                for repeat in product(*(range(extent) for extent in extents)):
+                for repeat in grid(extents):
                     yield thread, group, repeat
 
     # --- the tensor --------------------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ class Boxes:
             return None
         ends = (0, self.tensor.view.bits - 1)
         for bit in ends:
-            least, most = extremes(fixed, lambda c, bit=bit: fixed.linear(fixed.source(c, bit)[0]), spend)
+            least, most = extremes(fixed, lambda c, bit=bit: fixed.linear(fixed.source(c, bit)[0]), spend, linear=True)
             if least < low or most > high:
                 return _said(self.tensor.label, (f"element offsets from {low} to {high}", f"{least} to {most}"))
         return None
@@ -438,49 +438,114 @@ def _count(extents: Sequence[int]) -> int:
     return total
 
 
-def unmixed(fixed: FixedView) -> bool:
-    """Whether the place of an element is a sum of one number for each axis: no swizzle, no step that joins axes, no factor across declared axes."""
-    if fixed.layout.swizzles or any(step.op not in {"slice", "permute", "broadcast"} for step in fixed.view.steps):
+def unmixed(fixed: FixedView, *, swizzled: bool = False) -> bool:
+    """Whether the place of an element is a sum of one number for each axis: no step that joins axes, no factor across declared axes.
+
+    swizzled: places before the swizzles are meant; else there is none.
+    """
+    if (fixed.layout.swizzles and not swizzled) or any(step.op not in {"slice", "permute", "broadcast"} for step in fixed.view.steps):
         return False
-    factors = [extent for extent, _, _ in fixed.layout.shards]
+    return _digits(fixed) is not None
+
+
+Digits = list[tuple[int, int]]  # extent and stride in elements, the most significant first
+
+
+def _digits(fixed: FixedView) -> list[Digits] | None:
+    """The factors of each declared axis; None where one reaches across axes."""
+    factors = [(extent, stride if axis == "m" else 0) for extent, stride, axis in fixed.layout.shards]
+    found: list[Digits] = []
     for extent in reversed(fixed.shapes[0]):
-        rest = extent
+        rest, own = extent, Digits()
         while rest > 1:
-            if not factors or rest % factors[-1]:
-                return False
-            rest //= factors.pop()
-    return all(factor == 1 for factor in factors)
+            if not factors or rest % factors[-1][0]:
+                return None
+            own.insert(0, factors.pop())
+            rest //= own[0][0]
+        found.insert(0, own)
+    return found if all(extent == 1 for extent, _ in factors) else None
 
 
-def extremes(fixed: FixedView, of: Callable[[Coordinate], int], spend: Spend) -> tuple[int, int]:
-    """The least and the greatest value over all elements of a view. TooLargeError where there are too many to look at."""
+def _ends(low: int, high: int, digits: Digits) -> tuple[int, int]:
+    """The least and the greatest sum of digits times strides over the numbers from low to high."""
+    if not digits:
+        return 0, 0
+    (extent, stride), rest = digits[0], digits[1:]
+    size = _count([inner for inner, _ in rest])
+    if low == 0 and high == extent * size - 1:
+        reach = [(inner - 1) * step for inner, step in digits]
+        return sum(min(0, one) for one in reach), sum(max(0, one) for one in reach)
+    (first, begin), (last, end) = divmod(low, size), divmod(high, size)
+    if first == last:
+        parts = [(first, _ends(begin, end, rest))]
+    else:
+        parts = [(first, _ends(begin, size - 1, rest)), (last, _ends(0, end, rest))]
+        parts += [(whole, _ends(0, size - 1, rest)) for whole in (first + 1, last - 1) if first < whole < last]
+    return min(digit * stride + least for digit, (least, _) in parts), max(digit * stride + most for digit, (_, most) in parts)
+
+
+def _along(fixed: FixedView, digits: Sequence[Digits], axis: int, slope: int = 0) -> tuple[int, int]:
+    """How far, in elements before the swizzle, an axis of an unmixed view leads from its first element, less `slope` for each step: least and greatest."""
+    zero, extent = _zero(fixed), fixed.shapes[-1][axis]
+    if extent == 1:
+        return 0, 0
+    here, there = (fixed.source(_moved(zero, axis, k))[0] for k in (0, 1))
+    declared = next((k for k, (a, b) in enumerate(zip(here, there, strict=True)) if a != b), None)
+    if declared is None:  # broadcast
+        return min(0, -slope * (extent - 1)), max(0, -slope * (extent - 1))
+    own, place, tilted = digits[declared], 1, Digits()
+    for size, stride in reversed(own):
+        tilted.insert(0, (size, stride - slope * place))
+        place *= size
+    begin = here[declared]
+    first, _ = _ends(begin, begin, tilted)
+    least, most = _ends(begin, begin + extent - 1, tilted)
+    return least - first, most - first
+
+
+def extremes(fixed: FixedView, of: Callable[[Coordinate], int], spend: Spend, *, linear: bool = False) -> tuple[int, int]:
+    """The least and the greatest value over all elements of a view. TooLargeError where there are too many to look at.
+
+    of: their bit addresses, or (linear) their offsets in elements before the swizzle.
+    """
     extents = fixed.shapes[-1]
     if not _count(extents):
         return (0, 0)
-    if not _additive(fixed, spend):
-        values = [of(c) for c in product(*(range(extent) for extent in extents))]
-        return min(values), max(values)
-    zero = (0,) * len(extents)
-    first = of(zero)
-    lines = [[of(_moved(zero, k, j)) - first for j in range(extent)] for k, extent in enumerate(extents)]
-    return first + sum(map(min, lines)), first + sum(map(max, lines))
-
-
-def _additive(fixed: FixedView, spend: Spend) -> bool:
-    """Whether to follow a view along its axes alone; else element by element. Counts what is looked at; TooLargeError where that is too much."""
-    extents = fixed.shapes[-1]
-    along = unmixed(fixed)
-    if (max(extents, default=1) if along else _count(extents)) > ELEMENTS:
+    digits = _digits(fixed) if unmixed(fixed, swizzled=linear) else None
+    if digits is not None:
+        spend(len(extents))
+        unit, first = 1 if linear else fixed.view.declared_bits, of(_zero(fixed))
+        lines = [_along(fixed, digits, axis) for axis in range(len(extents))]
+        return first + unit * sum(least for least, _ in lines), first + unit * sum(most for _, most in lines)
+    if _count(extents) > ELEMENTS:
         raise TooLargeError("a tensor of too many elements")
-    spend(sum(extents) if along else _count(extents))
-    return along
+    spend(_count(extents))
+    values = [of(c) for c in grid(extents)]
+    return min(values), max(values)
 
 
 def rectangular(fixed: FixedView, first: int, strides: Sequence[int], spend: Spend) -> bool:
-    """Whether every element lies at the first plus its coordinates times the strides. TooLargeError where there are too many to look at."""
+    """Whether every element lies at the first plus its coordinates times the strides. TooLargeError where all that is looked at does, and there is more."""
     extents = fixed.shapes[-1]
-    zero = (0,) * len(extents)
-    every: Iterator[Coordinate] = product(*(range(extent) for extent in extents))
-    if _additive(fixed, spend):
-        every = (_moved(zero, k, j) for k, extent in enumerate(extents) for j in range(extent))
-    return all(fixed.address(c) == first + sum(s * x for s, x in zip(strides, c, strict=True)) for c in every)
+    digits = _digits(fixed) if unmixed(fixed) else None
+    if digits is not None:
+        spend(len(extents))
+        unit = fixed.view.declared_bits
+        return all(_along(fixed, digits, axis, stride // unit) == (0, 0) for axis, stride in enumerate(strides))
+    spend(min(_count(extents), ELEMENTS))
+    for c in islice(_coordinates(extents), ELEMENTS):
+        if fixed.address(c) != first + sum(s * x for s, x in zip(strides, c, strict=True)):
+            return False
+    if _count(extents) > ELEMENTS:
+        raise TooLargeError("a tensor of too many elements")
+    return True
+
+
+def _coordinates(extents: Sequence[int]) -> Iterator[Coordinate]:
+    """Every coordinate, the last axis the fastest, one after the other."""
+    if not extents:
+        yield ()
+        return
+    for one in range(extents[0]):
+        for rest in _coordinates(extents[1:]):
+            yield (one, *rest)

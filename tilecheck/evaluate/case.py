@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
+from math import prod
 from typing import Any, cast
 
 from tilecheck.evaluate.composed import composed, function_problem
-from tilecheck.evaluate.domain import ELECTED, Base, Facts, Symbol
+from tilecheck.evaluate.domain import ELECTED, MOST, Base, Facts, Symbol, TooLargeError, grid
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
 from tilecheck.evaluate.kinds import is_number, of_kind
 from tilecheck.evaluate.launch import THREAD_NAMES, Active, Launch, Thread
@@ -80,8 +81,10 @@ class Operand:
 
     @cached_property
     def atoms(self) -> tuple[Coordinate, ...]:
-        """Every atom coordinate, in order."""
-        return tuple(product(*(range(extent) for extent in self.atom_extents)))
+        """Every atom coordinate, in order. TooLargeError where there are too many to keep."""
+        if prod(self.atom_extents) > MOST:
+            raise TooLargeError(f"{prod(self.atom_extents)} elements of one instruction")
+        return tuple(grid(self.atom_extents))
 
     @cached_property
     def atoms_by_lane(self) -> dict[int, tuple[Coordinate, ...]]:

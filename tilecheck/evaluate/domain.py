@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import gcd
 from typing import Any
 
@@ -18,6 +19,17 @@ ELECTED = "elected"
 
 class TooLargeError(ValueError):
     """A domain too large to enumerate."""
+
+
+MOST = 1 << 20
+"""The longest axis whose coordinates are counted one by one."""
+
+
+def grid(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every coordinate of a box, the last axis the fastest. TooLargeError where an axis is too long."""
+    if max(extents, default=0) > MOST:
+        raise TooLargeError(f"an axis of {max(extents)} elements")
+    return product(*(range(extent) for extent in extents))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from itertools import product
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
+from tilecheck.evaluate.domain import grid
 from tilecheck.evaluate.expressions import Expression, LimitError
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.parameters import copies, value
@@ -44,7 +45,7 @@ def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Itera
             fixed, group = scene.fixed(operand, thread), scene.group(thread)
         except LimitError:
             continue
-        for repeat in product(*(range(extent) for extent in repeats(scene, operand))):
+        for repeat in grid(repeats(scene, operand)):
             for atom in operand.atoms_of(scene.launch.number(thread)):
                 spend()
                 start = operand.row_start(atom)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -15,7 +14,7 @@ from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
 from tilecheck.evaluate.computed import Computations
-from tilecheck.evaluate.domain import TooLargeError
+from tilecheck.evaluate.domain import TooLargeError, grid
 from tilecheck.evaluate.expressions import LimitError
 from tilecheck.evaluate.fields import specialised
 from tilecheck.evaluate.hazards import hazards
@@ -445,7 +444,7 @@ class Model:
             return
         for step, shape in zip(operand.view.steps, shapes[1:], strict=True):
             if step.op == "view":
-                yield from product(*(range(extent) for extent in shape))
+                yield from grid([extent or 0 for extent in shape])
 
     def _first_element(self, short: str, operand: Operand, budget: Budget) -> Point | None:
         if len(operand.view.static_shape) < self.case.launch.group_rank + len(operand.atom_extents):
@@ -482,7 +481,7 @@ class Model:
             if key in seen:
                 continue
             seen.add(key)
-            for repeat in product(*(range(extent) for extent in extents)):
+            for repeat in grid(extents):
                 for atom in atoms:
                     budget.spend()
                     yield Site(scene, operand, thread, group, repeat, atom, residue)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
-from tilecheck.evaluate.domain import ELECTED
+from tilecheck.evaluate.domain import ELECTED, grid
 from tilecheck.evaluate.expressions import term
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.parameters import copies, value
@@ -152,7 +152,7 @@ class Prediction(Replay):
     def places(self, thread: Thread) -> Iterator[Place]:
         """The executions of the instruction by one thread (for collectives: one warp), in order."""
         group = self.group(thread)
-        for repeat in product(*(range(extent) for extent in repeats(self.scene(thread), self.target))):
+        for repeat in grid(repeats(self.scene(thread), self.target)):
             yield Place(thread, group, repeat)
 
     def moves(self, place: Place, *, skipped: bool) -> Iterator[tuple[Unit, Unit | Zero | None]]:

@@ -21,6 +21,7 @@ from tilecheck.symbolic.terms import ELECTED
 
 if TYPE_CHECKING:
     from tilecheck.evaluate import Model, Point
+    from tilecheck.evaluate.clauses import Observation
 
 
 @lru_cache(maxsize=64)
@@ -82,8 +83,13 @@ def _at(clause: Clause, witness: Mapping[str, int]) -> tuple[int, ...]:
 
 def counterexample(problem: Problem, clause: Clause, outcome: Outcome) -> Counterexample:
     """The counterexample at the witness, its numbers read off by the evaluator; DisagreementError when it sees no failure there."""
+    from tilecheck.evaluate.domain import TooLargeError
+
     point = point_of(problem, clause, outcome.witness or {})
-    seen = model_of(problem.call, problem.contract.table or problem.contract).observe(clause.id, point)
+    try:
+        seen = model_of(problem.call, problem.contract.table or problem.contract).observe(clause.id, point)
+    except TooLargeError:
+        seen = _named(clause, outcome.witness or {})
     if seen is None:
         raise DisagreementError(
             f"internal error, please report: the prover refutes {clause.id} at {point}, the evaluator sees nothing wrong there; "
@@ -101,3 +107,12 @@ def counterexample(problem: Problem, clause: Clause, outcome: Outcome) -> Counte
         seen.actual,
         seen.sentence,
     )
+
+
+def _named(clause: Clause, witness: Mapping[str, int]) -> Observation:
+    """What is known of a failure that the evaluator would have to look for among too many elements: where the witness has it."""
+    from tilecheck.evaluate.clauses import Observation
+
+    coordinates = [witness[name] for name in sorted(n for n in witness if n.startswith("@c"))]
+    actual = f"element {coordinates} breaks it" if coordinates else "it does not hold"
+    return Observation(clause.statement, actual, f"{clause.id}: expected {clause.statement}, found: {actual}.")
