@@ -13,6 +13,8 @@ from tests.scalar.functions import APPROXIMATE, EXACT, functions
 from tests.scalar.numpy_reference import Reference, dtype, raw
 from tests.scalar.samples import rows
 from tilecheck.evaluate.scalar_numbers import decoded
+from tilecheck.evaluate.scalar_text import Reader
+from tilecheck.evaluate.scalar_text import operations as operations_of
 from tilecheck.evaluate.scalar_values import ScalarFunction, Value, just
 from tilecheck.scalar import Node, show
 from tilecheck.spec import data, find_contract
@@ -59,3 +61,13 @@ def test_an_operation_is_what_numpy_computes(name):
 def test_a_random_function_is_what_numpy_computes(made):
     params, result, node = made
     assert disagreements(params, result, node, rows([type_ for _, type_ in params], 12)) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [" + ".join(["x"] * 90), "(x + " * 50 + "x" + ")" * 50, "min(1, " * 50 + "x" + ")" * 50, "(1 < x) == (" * 50 + "x < 1" + ")" * 50],
+)
+def test_the_type_of_a_long_expression_is_found_in_one_reading(body):
+    tree = Reader({"params": [["x", "float32"]], "result": "float32", "body": body}).tree
+    assert tree[1] == ("bool" if "==" in body else "float32")
+    assert all(type_ in {"float32", "bool"} for _, types, _ in operations_of(tree) for type_ in types)

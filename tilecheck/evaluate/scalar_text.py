@@ -130,10 +130,10 @@ class Reader:
         return tree
 
     def _together(self, op: str, nodes: list[ast.expr], types: Mapping[str, str], want: str | None) -> Tree:
-        """An operation on arguments of one type."""
-        said = next((self.typed(node, types, want)[1] for node in nodes if not _open(node)), want)
-        args = [self.typed(node, types, said) for node in nodes]
-        return (op, said, *args)
+        """An operation on arguments of one type: those that say a type come first, and each is read once."""
+        read = {k: self.typed(node, types, None) for k, node in enumerate(nodes) if not _open(node)}
+        said = next((tree[1] for tree in read.values()), want)
+        return (op, said, *(read[k] if k in read else self.typed(node, types, said) for k, node in enumerate(nodes)))
 
     def _called(self, name: str, args: list[ast.expr], types: Mapping[str, str], want: str | None) -> Tree:
         if name == "_let":
