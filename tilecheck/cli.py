@@ -120,7 +120,8 @@ def _parser() -> argparse.ArgumentParser:
             name, help=text, description=about, epilog=EPILOGS.get(name, EPILOG), formatter_class=form, allow_abbrev=False
         )
         if operand and count.isdigit():
-            one.add_argument("operand", metavar=tuple(operand.split()), nargs=int(count))
+            for word in operand.split():  # one by one: argparse cannot print the help of several names of one argument
+                one.add_argument("operand", metavar=word, action="append")
         elif operand and count:
             one.add_argument("operand", metavar=operand, nargs=count)
         elif operand:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Generic, TypeVar, cast
 
 from tilecheck.boxes import box_of
 from tilecheck.call import Call, Scalar
@@ -16,6 +17,8 @@ from tilecheck.spec.contract import AtomAxis, Memory, Operand, Parameter, Regist
 from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term
 
+T = TypeVar("T")
+
 
 def contract_for(call: Call) -> Contract | None:
     """The contract of a call, fitted to it; None where the spelling is illegal or unknown."""
@@ -23,17 +26,17 @@ def contract_for(call: Call) -> Contract | None:
     return None if found is None or isinstance(found, BadSpelling) else fitted(found, call)
 
 
-class Same:
-    """A contract as a cache key: contracts are cached by opcode, so identity is enough."""
+class Same(Generic[T]):
+    """Something as a cache key by its identity: contracts are cached by opcode; calls that are equal may say different things (1, 1.0, true)."""
 
-    def __init__(self, contract: Contract) -> None:
-        self.contract = contract
+    def __init__(self, it: T) -> None:
+        self.it = it
 
     def __hash__(self) -> int:
-        return id(self.contract)
+        return id(self.it)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.contract is self.contract
+        return isinstance(other, Same) and cast("Same[object]", other).it is self.it
 
 
 def chosen(contract: Contract, call: Call) -> Contract:
@@ -82,13 +85,13 @@ def _suits(view: View | Scalar, operand: Operand, last: int) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _composed(contract: Same, function: Function) -> Contract:
-    return composed(contract.contract, function)
+def _composed(contract: Same[Contract], function: Function) -> Contract:
+    return composed(contract.it, function)
 
 
 @lru_cache(maxsize=512)
-def _variant(contract: Same, index: int) -> Contract:
-    return replace(contract.contract.variants[index], table=contract.contract)
+def _variant(contract: Same[Contract], index: int) -> Contract:
+    return replace(contract.it.variants[index], table=contract.it)
 
 
 def fitted(contract: Contract, call: Call) -> Contract:
@@ -117,8 +120,8 @@ def boxed(contract: Contract, call: Call) -> Contract:
 
 
 @lru_cache(maxsize=512)
-def _boxed(same: Same, image: tuple[int, ...] | None, bits: int) -> Contract:
-    contract = same.contract
+def _boxed(same: Same[Contract], image: tuple[int, ...] | None, bits: int) -> Contract:
+    contract = same.it
     atom = tuple(AtomAxis(f"box.{k}", extent) for k, extent in enumerate(image or ()))
     operands = tuple(replace(o, bits=bits) if isinstance(o, Memory) else o for o in contract.operands)
     return replace(contract, operands=operands, atom=atom, table=contract)

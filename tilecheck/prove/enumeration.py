@@ -9,13 +9,13 @@ Values are bounded in Python ints first; where an intermediate could leave int64
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, narrowed, relevant
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.bounds import all_bounds
+from tilecheck.symbolic.bounds import Interval, all_bounds
 from tilecheck.symbolic.terms import Expr, Term, entries
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Grid:
         import numpy as np
 
         ranges = {v.name: (min(vals, default=0), max(vals, default=0)) for v, vals in zip(self.variables, self.values, strict=True)}
-        wide = any(max(abs(lo), abs(hi)) >= SAFE for lo, hi in all_bounds(term, ranges).values()) if isinstance(term, Expr) else False
+        wide = any(abs(end) >= SAFE for end in _ends(term, ranges))
         kind: type = object if wide else np.int64
         memo: dict[Term, Array] = {}
 
@@ -88,6 +88,19 @@ class Grid:
     def at(self, index: Sequence[int]) -> dict[str, int]:
         """The values at one index."""
         return {v.name: vals[i] for v, vals, i in zip(self.variables, self.values, index, strict=True)}
+
+
+def _ends(term: Term, ranges: Mapping[str, Interval]) -> Iterator[int]:
+    """The ends of what every node of a term may be, and every number in it."""
+    if isinstance(term, int):
+        yield term
+        return
+    for interval in all_bounds(term, ranges).values():
+        yield from interval
+    for node in terms.subterms(term):
+        if isinstance(node, Expr):
+            yield from (arg for arg in terms.children(node) if isinstance(arg, int))
+            yield from entries(node) if node.op == "table" else ()
 
 
 def _apply(node: Expr, of: Callable[[object], Array]) -> Array:
@@ -283,7 +296,7 @@ def least(variables: Sequence[Variable], parts: tuple[Term, ...]) -> Mapping[str
             cut = any(v.count is None or v.count > len(vals) for v, vals in zip(own, values, strict=True)) and any(
                 v.count != 0 for v in own
             )
-            unseen = [v.name for v in own if v.role == "symbol" and (v.count is None or v.count > budget)]
+            unseen = [v.name for v in own if v.count is None or (v.role == "symbol" and v.count > budget)]
             return f"no value of {', '.join(unseen)} was found that satisfies the facts" if cut and unseen else None
         found |= grid.at(tuple(int(i) for i in np.unravel_index(int(np.argmax(holds)), holds.shape)))
     return found

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=64)
-def _contract_data(contract_opcode: str, contract: Same) -> Mapping[str, object]:
+def _contract_data(contract_opcode: str, contract: Same[Contract]) -> Mapping[str, object]:
     del contract_opcode
-    return data(contract.contract)
+    return data(contract.it)
 
 
 @lru_cache(maxsize=16)
-def model(call: Call, contract: Same) -> Model:
+def model(call: Same[Call], contract: Same[Contract]) -> Model:
     """The evaluator's model of a call; the evaluator is loaded when a call is first refuted."""
     from tilecheck.evaluate import Model
 
-    return Model(_contract_data(call.opcode, contract), call.to_json())
+    return Model(_contract_data(call.it.opcode, contract), call.it.to_json())
 
 
 def model_of(call: Call, contract: Contract) -> Model:
     """The evaluator's model of a call under a contract."""
-    return model(call, Same(contract))
+    return model(Same(call), Same(contract))
 
 
 def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Point:
