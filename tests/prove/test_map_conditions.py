@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,11 +25,11 @@ def free(name: str) -> Document:
     return {"name": name}
 
 
-def planes(second: str) -> Document:
+def planes(second: str, first: str = "P", *, rows: str | int = 4, more: Sequence[Document] = ()) -> Document:
     """Planes and rows whose pitches depend on one symbol."""
     image = {"shape": [1, 8, 64], "layout": "Swizzle(3,3,3) o S[(1,8,64):(512,64,1)]"}
-    tensor = {"shape": [4, 4, 64], "layout": f"S[(4,4,64):(P,{second},1)]"}
-    return call(PLANES, image, tensor, box=[1, 8, 64], coords=[0, 0, 0], symbols=[symbol("P", 64, 128)])
+    tensor = {"shape": [rows, 4, 64], "layout": f"S[({rows},4,64):({first},{second},1)]"}
+    return call(PLANES, image, tensor, box=[1, 8, 64], coords=[0, 0, 0], symbols=[symbol("P", 64, 128), *more])
 
 
 def rows(low: int, high: int, *pitch: int, tensor: Document | None = None, **fields: Any) -> Document:
@@ -73,6 +74,8 @@ CONDITIONAL: dict[str, tuple[int, Document]] = {
 REFUTED: dict[str, tuple[str, Document]] = {
     "a pitch that no value makes right": ("descriptor", rows(2, 9, 1, 7)),
     "a written pitch of rows": ("descriptor", rows(2, 9, tensor=FIXED)),
+    "rows in one place, and another pitch that may be negative": ("src.bounds", planes("-P", "0", rows="M", more=[symbol("M", 1, 3)])),
+    "a written pitch of rows beside a symbolic one": ("descriptor", planes("4")),
     "a pitch that is negative in every opaque map": ("descriptor", rows(2, 9, -64, -8, tensor=MAP | ROWS)),
     "a pitch that may be negative in memory": ("src.bounds", rows(2, 9, -64, 64)),
     "two pitches that cannot be right at once": ("descriptor", planes("P+4")),

@@ -43,8 +43,8 @@ class Variable:
             yield from self.values
         elif self.role != "symbol":
             assert self.low is not None
-            assert self.high is not None
-            yield from range(-(-self.low // self.step) * self.step, self.high + 1, self.step)
+            first = -(-self.low // self.step) * self.step
+            yield from count(first, self.step) if self.high is None else range(first, self.high + 1, self.step)
         else:
             yield from self._spiral()
 
