@@ -207,6 +207,25 @@ def dataclass_with(call, assumption):
     return read_call(document)
 
 
+def chunk(chunk_bytes, align, src_size=None):
+    """A copy of one chunk of half words from memory that is aligned less than the chunk."""
+    shared, there = Tensor("S", (8,), "float16", "shared", align=16), Tensor("T", (8,), "float16", align=align)
+    more = {} if src_size is None else {"src_size": src_size}
+    return apply("cp.async.ca.shared.global", shared, there, scope="thread", chunk_bytes=chunk_bytes, **more)
+
+
+def test_the_chunk_says_what_alignment_is_missing():
+    size = symbol("n", min=0, max=40)
+    assert texts(chunk(16, 2)) == ["base(T) % 16 == 0"]
+    assert texts(chunk(16, 16)) == []
+    assert texts(chunk(16, 16, src_size=size)) == ["n <= 16"]
+    assert texts(chunk(16, 2, src_size=size)) == ["base(T) % 16 == 0 and n <= 16"]
+
+
+def test_a_chunk_of_no_size_has_no_premise():
+    assert [texts(chunk(size, 2)) for size in (0, -16)] == [[], []]
+
+
 def test_a_fact_that_contradicts_the_others_is_no_premise():
     assert texts(at(symbol("n", min=0, max=1000), assume=["n % 8 == 4 or n % 2 == 1"])) == ["n % 2 == 0"]
     assert texts(at(symbol("n", min=0, max=1000), assume=["n != 0"])) == ["n % 4 == 0"]

@@ -23,7 +23,7 @@ from math import lcm
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.document import read_call
-from tilecheck.fitting import chosen, scalars_of
+from tilecheck.fitting import fitted, scalars_of
 from tilecheck.layout.trace import trace
 from tilecheck.layout.view import View
 from tilecheck.prove.agreement import question
@@ -65,7 +65,7 @@ def with_premises(call: Call, *, audit: bool = False, rlimit: int | None = None)
     limits = {} if rlimit is None else {"rlimit": rlimit}
     verdict = check(call, audit=audit, **limits)
     found = find_contract(call.opcode)
-    contract = chosen(found, call) if isinstance(found, Contract) else question(call)
+    contract = fitted(found, call) if isinstance(found, Contract) else question(call)
     if verdict.status not in {REFUTED, UNPROVED}:
         return verdict
     several = contract is not None and len(contract.operands) == len(call.operands)
@@ -98,7 +98,7 @@ class _Answer:
 class _Search:
     def __init__(self, call: Call, contract: Contract, *, audit: bool, rlimit: int) -> None:
         self.call, self.contract, self.audit, self.rlimit = call, contract, audit, rlimit
-        self.unit = lcm(*(o.align_bytes for o in contract.operands if isinstance(o, Memory)))
+        self.unit = lcm(*(o.align_bytes or 1 for o in contract.operands if isinstance(o, Memory)))
         self.symbols = symbols_of(call)
         self.slices = [c for o in call.operands if isinstance(o, View) for c in trace(o).slices]
         self.expressions = expressions_of(call, list(operand_terms(call)))

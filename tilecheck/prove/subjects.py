@@ -70,7 +70,7 @@ def bases_of(call: Call, contract: Contract) -> list[tuple[Subject, int]]:
         key = (shared or "", -1 if shared else place)
         subject, asked = found.get(key, (Subject(f"base({shared or view.tensor.name})", None, *known, operand=place), 1))
         own_bytes = asked_bytes(call, contract, spec) if box is None else box.asked_bytes(spec.name)
-        found[key] = subject, lcm(asked, own_bytes)
+        found[key] = subject, lcm(asked, own_bytes or 1)  # 0: the chunk says it, and is none
     return [(subject, asked) for subject, asked in found.values() if subject.step % asked]
 
 
