@@ -133,3 +133,11 @@ def test_what_is_no_descriptor_is_refused_in_one_line(capsys, arguments, words):
     error = output(capsys, "import", *arguments, status=2)
     assert words in error
     assert error.count("\n") <= 1 or arguments[1] == "-1"
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(("-h",), 0), ((), 2), (("descriptor",), 2)])
+def test_the_help_of_import_names_both_words(capsys, arguments, status):
+    assert main(["import", *arguments]) == status
+    printed = capsys.readouterr()
+    assert "FORM TEXT" in printed.out + printed.err
+    assert "internal error" not in printed.err
