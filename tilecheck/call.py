@@ -379,4 +379,4 @@ def _freeze(value: object) -> Value:
         return from_sympy(value)
     if isinstance(value, list | tuple):
         return tuple(_freeze(item) for item in cast("Iterable[object]", value))
-    raise InputError(f"a parameter is a {type(value).__name__}, expected a number, a word, a term or a list")
+    raise InputError(f"a parameter is a {type(value).__name__}, expected an integer, a word, a term or a list")

@@ -322,7 +322,7 @@ class _Reader:
         if _is_list(value) and depth < 3:
             items = self.items(value, path, most=4096)
             return tuple(self.parameter(item, f"{path}[{k}]", name, depth + 1) for k, item in enumerate(items))
-        raise self.fail(path, f"found {found(value)}, expected a number, text, true, false or a list")
+        raise self.fail(path, f"found {found(value)}, expected an integer, text, true, false or a list")
 
     def operand(self, value: object, path: str) -> View | Scalar:
         document = self.object(value, path)

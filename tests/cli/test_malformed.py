@@ -167,3 +167,50 @@ def test_a_well_formed_document_near_them(name: str, tmp_path: Path, capsys: pyt
     assert len(statuses) == 1, err
     assert statuses <= {0, 1, 3}, err
     assert all(c == "\n" or c.isprintable() for c in out)
+
+
+BOX = {
+    "schema": "tilecheck/call@1",
+    "opcode": "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint",
+    "scope": "thread",
+    "symbols": [{"name": "n", "min": 0, "max": 3}],
+    "operands": [
+        {"name": "S", "space": "shared", "dtype": "float16", "shape": [8, 64], "align": 1024},
+        {"name": "T", "space": "global", "dtype": "float16", "shape": [64, 64], "align": 16},
+    ],
+}
+RIGHT = {"coords": [0, 0], "mbar": "shared", "box": [8, 64], "cache_policy": 0}
+UNREAD = [
+    ("expected_bytes", "n > 0"),
+    ("coords", ["n < 1", 0]),
+    ("pred", "n"),
+    ("cache_policy", "n > 1"),
+    ("expected_bytes", 3.5),
+    ("pred", "n >"),
+]
+UNREAD += [("nonsense", "n > 1"), ("coords", [{}, 0]), ("coords", ["zz", 0])]
+UNFIT = [
+    ("expected_bytes", True),
+    ("coords", [True, 0]),
+    ("coords", "n"),
+    ("pred", 1),
+    ("box", ["n", 64]),
+    ("cache_policy", -1),
+    ("mbar", 1),
+]
+UNFIT += [("nonsense", 1), ("coords", [[0], 0]), ("expected_bytes", [1024])]
+
+
+@pytest.mark.parametrize(("name", "value"), UNREAD)
+def test_a_parameter_that_does_not_read_is_no_verdict(name: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(written(tmp_path, {**BOX, "parameters": {**RIGHT, name: value}}), capsys, f"parameters.{name}")
+
+
+@pytest.mark.parametrize(("name", "value"), UNFIT)
+def test_a_parameter_that_reads_and_is_of_another_kind_is_refuted(
+    name: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--audit", str(written(tmp_path, {**BOX, "parameters": {**RIGHT, name: value}}))]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert " operands: " in out
+    assert f"the parameter {name} is" in out
