@@ -25,6 +25,8 @@ from tilecheck.evaluate.products import Products
 from tilecheck.evaluate.views import Coordinate
 
 LIMIT = 2_000_000
+PRED_POINTS = 200_000
+"""The points at which `observe` looks for a thread that executes with pred; beyond them one is taken for granted."""
 ADDRESSED = {"storage", "participation", "shape", "bounds"}
 """The clauses without which the accesses of a call are not known."""
 
@@ -82,7 +84,8 @@ class Model:
         self.matrices = {o.name: descriptors.Matrix(self.case, o) for o in self.case.operands if o.described is not None}
         """The operands that are read through a descriptor."""
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters and p["kind"] in parameters.LIMITED]
-        self.limited = tuple(f"{p['name']}.{short}" for p in given for short in ("index.range", parameters.LIMITED[p["kind"]]))
+        given = [p for p in given if p["kind"] != "u64" or isinstance(self.case.parameters[p["name"]], str)]
+        self.limited = tuple(f"{p['name']}.{short}" for p in given for short in parameters.LIMITED[p["kind"]])
         """The clauses about parameters that say what is accessed."""
         self.scalars = tuple(f"{name}.type" for name in self.case.scalars)
         """The clauses about the values of expressions in the place of operands."""
@@ -133,6 +136,8 @@ class Model:
     def observe(self, clause: str, point: Point) -> Observation | None:
         """Why the clause fails at the point; None where it holds, or where the point is outside the clause's domain."""
         operand, short = self._parts(clause)
+        if short == "base.period" and not self._accessing():
+            return None
         if short == "operands":
             return self._operands()
         if operand is None and clause.endswith(".storage") and self.boxes is None:
@@ -333,6 +338,8 @@ class Model:
         """The first point in the order of counterexamples at which the clause fails."""
         budget = budget or Budget(LIMIT * 100)
         operand, short = self._parts(clause)
+        if short == "base.period" and not self._accessed(budget):
+            return None
         if self.boxes is not None and self.boxes.own(clause):
             found = self.boxes.first(clause, budget.spend)
             return None if found is None else Point(*found)
@@ -516,6 +523,27 @@ class Model:
         if not all(base.consistent() for base in self.case.bases.values()):
             return False
         return any(any(scene.active(thread) for thread in scene.launch.threads) for scene in self.scenes(set(self.case.activity_names)))
+
+    def _accessed(self, budget: Budget) -> bool:
+        """Whether some thread executes with pred, for some values of the symbols."""
+        if self.case.pred is None:
+            return True
+        for values in self._candidates():
+            budget.spend()
+            scene = Scene(self.case, values)
+            if self.case.facts.hold(values):
+                for thread in scene.launch.threads:
+                    budget.spend()
+                    if scene.active(thread) and scene.predicate(thread):
+                        return True
+        return False
+
+    def _accessing(self) -> bool:
+        """As `_accessed`, taken for granted where that is too much to look at."""
+        try:
+            return self._accessed(Budget(PRED_POINTS))
+        except TooLargeError:
+            return True
 
     def _failures(self, budget: Budget) -> dict[str, Point]:
         failures: dict[str, Point] = {}

@@ -25,7 +25,7 @@ from tilecheck.spec import BadSpelling, Contract, Memory, arch_rank, contract_ha
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
-ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned", ".descriptor")
+ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned", ".descriptor", ".image")
 """The clauses that are owed where pred holds."""
 NOTICED = 0.01
 """Milliseconds that are worth adding up."""
@@ -145,6 +145,7 @@ class Checker:
     def __post_init__(self) -> None:
         self.results: dict[str, ClauseResult] = {}
         self.never = ""
+        self.undecided = ""
         self.arch_floor = self.contract.arch
         self.instructions: int | None = None
         self.found_hazards: tuple[object, ...] = ()
@@ -254,8 +255,17 @@ class Checker:
         reason = "; ".join(f.sentence for f in findings)
         self.add(ClauseResult(name, REFUTED, "structure", 0.0, statement, self.contract.source, reason, example))
 
+    def addressing(self, name: str, statement: str, findings: list[Finding]) -> None:
+        """A static clause about addresses: owed where some thread executes with pred."""
+        if self.never:
+            self.add(ClauseResult(name, VACUOUS, "structure", 0.0, statement, self.contract.source, reason=self.never))
+        elif findings and self.undecided:
+            self.add(ClauseResult(name, UNPROVED, "", 0.0, statement, self.contract.source, reason=self.undecided))
+        else:
+            self.static(name, statement, findings)
+
     def add(self, result: ClauseResult) -> None:
-        """Notes a result; several obligations of one clause are one result: refuted before unproved before proved."""
+        """Notes a result; several obligations of one clause are one result: refuted before unproved before vacuous before proved."""
         known = self.results.setdefault(result.id, result)
         if known is result:
             return
@@ -264,7 +274,7 @@ class Checker:
             if method != known.method or result.ms > NOTICED:
                 self.results[result.id] = known._replace(ms=known.ms + result.ms, method=method)
             return
-        order = (REFUTED, UNPROVED, PROVED, VACUOUS)
+        order = (REFUTED, UNPROVED, VACUOUS, PROVED)
         first, second = sorted((known, result), key=lambda r: (order.index(r.status), _least_first(r)))
         methods = dict.fromkeys(m for m in (known.method, result.method) if m and (m != "structure" or first.status != PROVED))
         method = first.method if first.status != PROVED else "; ".join(methods) or "structure"
@@ -319,6 +329,7 @@ class Checker:
         if problem.run.pred is not True:
             found = self.tiers.least((*problem.symbols, *problem.thread_variables()), terms.conjuncts(problem.accessing))
             self.never = "pred is false wherever the call executes" if found is None else ""
+            self.undecided = found if isinstance(found, str) else ""
 
     def accesses(self, problem: Problem, right: dict[str, tuple[int, ...]], *, named: bool) -> None:
         """The clauses of every operand whose storage and shape are right. named: whether the parameters name what they may."""

@@ -18,6 +18,7 @@ class Decisions(Protocol):
     arch_floor: str
     instructions: int | None
     found_hazards: tuple[object, ...]
+    never: str
     conditions: list[str]
     asked: list[tuple[str, Term]]
 
@@ -27,6 +28,9 @@ class Decisions(Protocol):
 
     def static(self, name: str, statement: str, findings: list[Finding]) -> None:
         """A clause that needs no symbols."""
+
+    def addressing(self, name: str, statement: str, findings: list[Finding]) -> None:
+        """A clause that needs no symbols, and is owed where some thread executes with pred."""
 
     def clauses(self, problem: Problem, clauses: Iterator[Clause]) -> bool:
         """Clauses by their obligations; whether all of them hold."""

@@ -129,8 +129,8 @@ def accesses(checker: Decisions, problem: Problem, side: Side, spec: Memory, rep
         return
     bases = base_residues(problem, side, mode.period_bytes)
     if mode.xors:
-        checker.static(f"{spec.name}.base.period", period_statement(side, mode), period_findings(side, mode, bases))
-        if len(bases) != 1:
+        checker.addressing(f"{spec.name}.base.period", period_statement(side, mode), period_findings(side, mode, bases))
+        if len(bases) != 1 and not checker.never:
             return
     if field_findings(matrix):
         return

@@ -173,8 +173,8 @@ def accesses(checker: Decisions, problem: Problem, image: Side, box: Box, repeat
     name, bases = image.spec.name, base_residues(problem, image, pattern.period_bytes)
     if pattern.xors:
         statement = f"the base of {image.name} is known modulo {pattern.period_bytes} bytes, the period of swizzle {pattern.code}"
-        checker.static(f"{name}.base.period", statement, period_findings(image, pattern.period_bytes, bases))
-        if len(bases) != 1:
+        checker.addressing(f"{name}.base.period", statement, period_findings(image, pattern.period_bytes, bases))
+        if len(bases) != 1 and not checker.never:
             return True
     if box.walked is not None and box.walked.halo != 0:
         statement = f"no instruction loads a halo: {image.name} has the pixels of the walk alone"
