@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -154,10 +156,14 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar operand: a name and a number or term (`apply` reads text and SymPy expressions, too)."""
+    """A scalar operand: a name and a number or term (`apply` reads text, SymPy expressions and NumPy numbers, too); InputError: an infinity or NaN."""
 
     name: str
     value: Term | float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, float) and not math.isfinite(self.value):
+            raise InputError(f"found {self.value} as {self.name}, expected a finite number that a float64 holds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +285,7 @@ def as_term(value: object, *, truth: bool) -> Term:
 
 def apply(
     opcode: str,
-    *operands: View | Tensor | Scalar,
+    *operands: View | Tensor | Scalar | Expr | float | str,
     scope: str,
     launch: Launch | None = None,
     guard: object = None,
@@ -292,8 +298,10 @@ def apply(
 ) -> Call:
     """The call `opcode` on `operands` (PTX order, destination first); checks nothing yet but that the pieces fit together.
 
+    operands: views, or numbers and integer expressions (terms, text, SymPy), which are named `input1`, ... by their place unless a `Scalar` names them.
     guard, assume: conditions (terms or text). symbols: declarations of names that text uses, or an order of declaration.
-    Symbols used as terms declare themselves. InputError: an unknown scope or index_dtype, an undeclared name.
+    Symbols used as terms declare themselves. Views of one Tensor object are views of one allocation: where it names no `tensor`, the call does.
+    InputError: an unknown scope or index_dtype, an undeclared name.
     """
     from tilecheck.layout.view import View
 
@@ -301,7 +309,7 @@ def apply(
         raise InputError(f"scope is {scope!r}, expected one of {', '.join(SCOPES)}")
     if index_dtype not in INDEX_DTYPES:
         raise InputError(f"index_dtype is {index_dtype!r}, expected one of {', '.join(INDEX_DTYPES)}")
-    views = tuple(_scalar(o) if isinstance(o, Scalar) else o if isinstance(o, View) else View(o) for o in operands)
+    views = _shared(tuple(_operand(o, k) for k, o in enumerate(operands)))
     values = {name: _freeze(value) for name, value in parameters.items()}
     values = {name: _read(name, value) for name, value in values.items()}
     if isinstance(parameters.get("pred"), bool):
@@ -329,10 +337,56 @@ def apply(
     return call
 
 
-def _scalar(operand: Scalar) -> Scalar:
-    """A scalar operand with its text (or SymPy expression) read."""
-    plain = cast("object", operand.value)
-    return operand if isinstance(plain, int | float | Expr) else Scalar(operand.name, as_term(plain, truth=False))
+def _shared(operands: tuple[View | Scalar, ...]) -> tuple[View | Scalar, ...]:
+    """The operands with a name for the allocation of each Tensor object that several of them see and that names none."""
+    from tilecheck.layout.view import View
+
+    tensors = [operand.tensor for operand in operands if isinstance(operand, View)]
+    objects = {id(tensor): tensor for tensor in tensors}
+    named: dict[int, Tensor] = {}
+    for key, tensor in objects.items():
+        if tensor.tensor is None and sum(other is tensor for other in tensors) > 1:
+            taken = {name for other in objects.values() if other is not tensor for name in (other.name, other.tensor)}
+            taken |= {one.tensor for one in named.values()}
+            name, count = tensor.name, 1
+            while name in taken:
+                count += 1
+                name = f"{tensor.name}_{count}"
+            named[key] = dataclasses.replace(tensor, tensor=name)
+    return tuple(
+        dataclasses.replace(operand, tensor=named[id(operand.tensor)]) if isinstance(operand, View) and id(operand.tensor) in named else operand
+        for operand in operands
+    )
+
+
+def _operand(operand: object, at: int) -> View | Scalar:
+    """An operand as a view or scalar; what is no view is a number, text or an expression."""
+    from tilecheck.layout.view import Tensor, View
+
+    if isinstance(operand, View | Tensor):
+        return operand if isinstance(operand, View) else View(operand)
+    name, value = (operand.name, cast("object", operand.value)) if isinstance(operand, Scalar) else (f"input{at}", operand)
+    try:
+        return Scalar(name, _number(value))
+    except InputError as error:
+        raise InputError(error.message, path=f".operands[{at}]") from None
+
+
+def _number(value: object) -> Term | float:
+    """The value of a scalar operand: a real number (NumPy's, too) as Python's own, all else as a term."""
+    if isinstance(value, str | bool | Expr) or is_sympy(value):
+        return as_term(value, truth=False)
+    if not isinstance(value, numbers.Real):
+        raise InputError(f"found a {type(value).__name__}, expected a view, a number or an integer expression")
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if math.isfinite(found) and found != value:
+        raise InputError(f"found {value}, expected a number that a float64 holds")
+    return found
 
 
 def default_launch(scope: str) -> Launch:

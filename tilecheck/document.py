@@ -328,8 +328,9 @@ class _Reader:
         document = self.object(value, path)
         if "value" in document:
             self.keys(document, path, ("name", "value"), ("name",))
-            value = document["value"]
-            return Scalar(self.name(document["name"], path), value if isinstance(value, float) else self.term(value, path + ".value"))
+            name, value = self.name(document["name"], path), document["value"]
+            number = value if isinstance(value, float) else self.term(value, path + ".value")
+            return self.guarded(path + ".value", lambda: Scalar(name, number))
         keys = ("name", "tensor", "space", "dtype", "shape", "align", "base", "size_bytes", "layout", "view")
         self.keys(document, path, keys, ("name", "space", "dtype", "shape"))
         shape = self.items(document["shape"], path + ".shape", most=MAX_RANK)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import random
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 import sympy
 from known_cases import disagreements, failing
 
 from tests.gpu.register_forms import forms_of, register_document, register_forms, spellings
 from tilecheck import InputError, Scalar, Tensor, apply, symbol
-from tilecheck.document import read_call
+from tilecheck.document import read_call, read_text
 from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import Model
 from tilecheck.evaluate.predict import UnpredictedError
@@ -184,6 +187,32 @@ def test_python_takes_terms_and_text():
         assert read_call(found.to_json()) == found
     with pytest.raises(InputError, match="is a condition"):
         apply("add.s32", d, a, Scalar("b", "n > 0"), scope="thread", symbols=[n])
+
+
+def test_python_takes_plain_numbers_and_expressions_as_operands():
+    n = symbol("n", min=0, max=5)
+    d, a = (Tensor(name, (1,), "float32", space="register") for name in "DA")
+    for value in (3, 3.0, "n + 1", n, np.int32(3), np.float32(1.5), np.float64(0.1), sympy.Symbol("n") * 3):
+        found = apply("add.f32", d, a, value, scope="thread", symbols=[n])
+        assert check(found, audit=True).status == "proved"
+        assert read_call(json.loads(json.dumps(found.to_json()))) == found
+    for value in (None, [1], True, n > 0, "q", "n > 0", Fraction(1, 3), np.zeros(1), object()):
+        with pytest.raises(InputError, match=r"^\.operands\[2\]: "):
+            apply("add.f32", d, a, value, scope="thread", symbols=[n])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_no_operand_is_an_infinity_or_nan(value):
+    d, a = (Tensor(name, (1,), "float32", space="register") for name in "DA")
+    document = json.dumps(apply("add.f32", d, a, 1, scope="thread").to_json()).replace('"value": 1}', '"value": 1e400}')
+    with pytest.raises(InputError, match="expected a finite number that a float64 holds"):
+        Scalar("s", value)
+    with pytest.raises(InputError, match=r"^\.operands\[2\]: .* expected a finite number"):
+        apply("add.f32", d, a, value, scope="thread")
+    with pytest.raises(InputError, match=r"\$\.operands\[2\]\.value: found inf"):
+        read_text(document, where="x")
+    largest = apply("add.f64", *(Tensor(name, (1,), "float64", space="register") for name in "DA"), 1.7976931348623157e308, scope="thread")
+    assert check(largest, audit=True).status == "proved"
 
 
 def predicted(document: Json, **values: int | list[int]) -> list[list[Any]]:

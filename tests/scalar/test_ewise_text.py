@@ -93,6 +93,7 @@ def test_a_text_means_one_expression(body, params, result, means):
         ("0x + x", 1, "expected a number such as"),
         ("007 + x", 1, "found '007', expected a number without leading zeros"),
         (f"{1 << 64} * x", 1, "expected an integer of at most 64 bits"),
+        ("x + 1e400", 5, "found '1e400', expected a number that a float64 holds; infinity is written inf"),
         ("z", 1, r"found the name 'z', expected a parameter or a binding \(x, y\)"),
         ("let x = 1 in x", 1, "x is bound a second time"),
         ("let a = x in let a = y in a", 14, "a is bound a second time"),
@@ -306,6 +307,7 @@ def test_python_source_becomes_text(name):
         ("def f(x: float32) -> float64:\n    return x", "found float32, expected the result, float64"),
         ("def f(x: float32) -> float32:\n    x **= 2\n    return x", r"line 2 of f: found 'x \*\*= 2', expected arithmetic"),
         ("def f(x: float32) -> float32:\n    return", "expected a binding, an if or a return"),
+        ("def f(x: float32) -> float32:\n    return x + 1e400", "line 2 of f: found a number beyond float64"),
     ],
 )
 def test_python_that_is_no_scalar_function_says_what_and_where(source, says):

@@ -57,10 +57,10 @@ def is_number(type_: str, value: object) -> bool:
         if written.constant is None or written.is_condition:
             return not written.is_condition
         value = written.constant
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or (isinstance(value, float) and not isfinite(value)):
         return False
     if is_float(type_):
-        return (isinstance(value, float) and not isfinite(value)) or isfinite(rounded(FLOATS[type_], Fraction(value)))
+        return isfinite(rounded(FLOATS[type_], Fraction(value)))
     low, high = integers(type_)
     return isinstance(value, int) and low <= value <= high
 

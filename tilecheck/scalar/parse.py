@@ -7,6 +7,7 @@ Grammar, loosest first: `let NAME = ... in ...`, `or`, `and`, `not`, comparisons
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from dataclasses import dataclass
 
@@ -228,6 +229,8 @@ class _Parser:
             raise self.fail("a number, a name or `(`")
         kind, value, _ = self.tokens[self.at]
         if kind == "float":
+            if math.isinf(float(value)):
+                raise self.fail("a number that a float64 holds; infinity is written inf")
             self.at += 1
             return Syntax("float", column, value=float(value))
         if kind == "int":

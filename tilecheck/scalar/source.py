@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
@@ -160,6 +161,8 @@ class _Source:
         value = node.value
         if isinstance(value, bool):
             return "true" if value else "false"
+        if isinstance(value, float) and math.isinf(value):
+            raise self.fail(node, "found a number beyond float64, expected one that it holds; infinity is written math.inf")
         if isinstance(value, int | float):
             return repr(value)
         raise self.fail(node, f"found {ast.unparse(node)[:40]}, expected a number")
