@@ -17,7 +17,7 @@ def seen(writer: Tensor | View, reader: Tensor | View) -> Call:
 def tile(dtype: str, columns: int, per_element: int) -> Tensor:
     """A swizzled tile of 64 rows of 128 bytes."""
     layout = ComposeLayout(per_element, 3, 3, TileLayout(S[(64, columns) : (columns, 1)]))
-    return Tensor("SM", (64, columns), dtype, space="shared", align=1024, layout=layout)
+    return Tensor("SM", (64, columns), dtype, space="shared", align=1024, tensor="SM", layout=layout)
 
 
 @claim
@@ -42,14 +42,14 @@ def every_stage_of_a_ring() -> Call:
 @claim
 def two_accumulators_are_one_factor_in_words() -> Call:
     """D of two tiles of eight columns, packed in pairs: register 2 * tile + block holds word (row, 4 * tile + lane % 4), as A of m16n8k16 wants it."""
-    words = Tensor("P", (2, 16, 4), "uint32", space="register", layout=TileLayout(S[(2, 2, 8, 4) : (2, 1, 4 @ LANE, 1 @ LANE)]))
-    factor = Tensor("P", (16, 8), "uint32", space="register", layout=TileLayout(S[(2, 8, 2, 4) : (1, 4 @ LANE, 2, 1 @ LANE)]))
+    words = Tensor("P", (2, 16, 4), "uint32", space="register", tensor="P", layout=TileLayout(S[(2, 2, 8, 4) : (2, 1, 4 @ LANE, 1 @ LANE)]))
+    factor = Tensor("P", (16, 8), "uint32", space="register", tensor="P", layout=TileLayout(S[(2, 8, 2, 4) : (1, 4 @ LANE, 2, 1 @ LANE)]))
     return seen(words.rearrange("t r w -> r (t w)"), factor)
 
 
 @claim(refuted="image")
 def registers_of_a_factor_in_row_then_k_order() -> Call:
     """Registers 1 and 2 of each lane exchanged."""
-    words = Tensor("P", (2, 16, 4), "uint32", space="register", layout=TileLayout(S[(2, 2, 8, 4) : (1, 2, 4 @ LANE, 1 @ LANE)]))
-    factor = Tensor("P", (16, 8), "uint32", space="register", layout=TileLayout(S[(2, 8, 2, 4) : (1, 4 @ LANE, 2, 1 @ LANE)]))
+    words = Tensor("P", (2, 16, 4), "uint32", space="register", tensor="P", layout=TileLayout(S[(2, 2, 8, 4) : (1, 2, 4 @ LANE, 1 @ LANE)]))
+    factor = Tensor("P", (16, 8), "uint32", space="register", tensor="P", layout=TileLayout(S[(2, 8, 2, 4) : (1, 4 @ LANE, 2, 1 @ LANE)]))
     return seen(words.rearrange("t r w -> r (t w)"), factor)

@@ -354,7 +354,9 @@ def _shared(operands: tuple[View | Scalar, ...]) -> tuple[View | Scalar, ...]:
                 name = f"{tensor.name}_{count}"
             named[key] = dataclasses.replace(tensor, tensor=name)
     return tuple(
-        dataclasses.replace(operand, tensor=named[id(operand.tensor)]) if isinstance(operand, View) and id(operand.tensor) in named else operand
+        dataclasses.replace(operand, tensor=named[id(operand.tensor)])
+        if isinstance(operand, View) and id(operand.tensor) in named
+        else operand
         for operand in operands
     )
 

@@ -21,16 +21,18 @@ N, K = symbol("n", min=0, max=60), symbol("k", min=0, max=60)
 
 
 def registers(layout: str, shape: tuple[int, ...] = (16, 8), **rest: Any) -> Tensor:
-    return Tensor("R", shape, "uint32", space="register", layout=parse_layout(layout), **rest)
+    return Tensor("R", shape, "uint32", space="register", layout=parse_layout(layout), **{"tensor": "R"} | rest)
 
 
 def shared(layout: str = "S[(64,64):(64,1)]", shape: tuple[int, ...] = (64, 64), dtype: str = "float32", **rest: Any) -> Tensor:
-    return Tensor("SM", shape, dtype, space="shared", align=1024, layout=parse_layout(layout), **rest)
+    return Tensor("SM", shape, dtype, space="shared", align=1024, layout=parse_layout(layout), **{"tensor": "SM"} | rest)
 
 
 FRAGMENT = "S[(2,8,2,4):(1,4@laneid,2,1@laneid)]"
 PLAIN = shared()
-ROWS = Tensor("SM", (64, 64), "float16", space="shared", align=1024, layout=ComposeLayout(3, 3, 3, TileLayout(S[(64, 64) : (64, 1)])))
+ROWS = Tensor(
+    "SM", (64, 64), "float16", space="shared", align=1024, tensor="SM", layout=ComposeLayout(3, 3, 3, TileLayout(S[(64, 64) : (64, 1)]))
+)
 PAIRS: dict[str, tuple[Any, Any, str]] = {
     "one view": (registers(FRAGMENT), registers(FRAGMENT), "proved"),
     "another factorisation of one function": (shared("S[(8,8,64):(512,64,1)]"), shared("S[(64,64):(64,1)]"), "proved"),
@@ -47,6 +49,8 @@ PAIRS: dict[str, tuple[Any, Any, str]] = {
     "elements of two widths": (PLAIN, shared(dtype="float16"), "storage"),
     "registers and shared memory": (registers("S[(16,8):(8,1)]"), shared("S[(16,8):(8,1)]", (16, 8)), "storage"),
     "two allocations": (shared(tensor="X"), shared(tensor="Y"), "storage"),
+    "one name, two allocations": (shared(tensor=None), shared(tensor=None), "storage"),
+    "a named allocation and a tensor of that name": (shared(tensor=None), shared(tensor="SM"), "storage"),
     "two shapes": (PLAIN[0:16, :], PLAIN[0:32, :], "shape"),
     "a region beyond the tensor": (PLAIN[N + 3 : N + 5, :], PLAIN[N + 3 : N + 5, :], "writer.bounds reader.bounds"),
     "registers exchanged": (registers("S[(2,8,2,4):(2,4@laneid,1,1@laneid)]"), registers(FRAGMENT), "image"),

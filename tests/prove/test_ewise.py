@@ -16,7 +16,7 @@ import tilecheck
 from tests.gpu.ewise_forms import ewise_forms
 from tests.scalar.calls import document, function, registers
 from tests.scalar.functions import functions
-from tilecheck import InputError, Launch, Tensor, check, ewise, symbol
+from tilecheck import InputError, Launch, Tensor, View, apply, check, ewise, symbol
 from tilecheck.document import read_call
 from tilecheck.errors import DisagreementError
 from tilecheck.evaluate import Model
@@ -250,6 +250,25 @@ def test_aliases_are_exact(first, second, count, stride, other):
     verdict = check(read_call(moved(first, second, count, (stride, other))))
     assert verdict.status == "proved"
     assert [hazard.id for hazard in verdict.hazards] == (["alias"] if later else [])
+
+
+def plain_registers(name: str = "R") -> Tensor:
+    return Tensor(name, (8,), "float32", space="register")
+
+
+def test_views_of_one_tensor_object_are_of_one_allocation():
+    r = plain_registers()
+    hazards = {k: [h.id for h in check(ewise(function(*ONE), r[k:7], r[0 : 7 - k]), audit=True).hazards] for k in (0, 1, 2)}
+    assert hazards == {0: [], 1: ["alias"], 2: ["alias"]}
+    assert [h.id for h in check(read_call(ewise(function(*ONE), r[1:8], r[0:7]).to_json()), audit=True).hazards] == ["alias"]
+    assert not check(ewise(function(*ONE), r[0:7], r[1:8]), audit=True).hazards
+
+
+def test_views_of_two_tensor_objects_of_one_name_are_not():
+    assert not check(ewise(function(*ONE), plain_registers()[1:8], plain_registers()[0:7]), audit=True).hazards
+    other, r = plain_registers(), plain_registers()
+    call = apply("fma.rn.f32", r[1:8], r[0:7], r[0:7], other[0:7], scope="thread")
+    assert [o.tensor.tensor for o in call.operands if isinstance(o, View)] == ["R_2", "R_2", "R_2", None]
 
 
 def test_one_of_several_inputs_may_alias():

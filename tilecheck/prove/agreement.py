@@ -190,13 +190,16 @@ class _Agreement(Checker):
 
 def _storage_findings(writer: Side, reader: Side) -> list[Finding]:
     """What keeps two views from being of one allocation with elements of one width."""
-    names = (writer.tensor.tensor, reader.tensor.tensor)
-    pairs = (
-        ("space", writer.tensor.space, reader.tensor.space),
-        ("allocation", *(names if None not in names else ("", ""))),
-        ("bits of an element", str(writer.form.bits), str(reader.form.bits)),
-    )
-    return [Finding(f"{what}: {a} of {writer.label}, {b} of {reader.label}", f"one {what}, {a}", str(b)) for what, a, b in pairs if a != b]
+    names = [side.tensor.tensor for side in (writer, reader)]
+    own = [
+        f"its own (no `tensor` is named) of {side.label}" if name is None else f"{name} of {side.label}"
+        for side, name in zip((writer, reader), names, strict=True)
+    ]
+    pairs = (("space", writer.tensor.space, reader.tensor.space), ("bits of an element", str(writer.form.bits), str(reader.form.bits)))
+    found = [Finding(f"{what}: {a} of {writer.label}, {b} of {reader.label}", f"one {what}, {a}", str(b)) for what, a, b in pairs if a != b]
+    if None in names or names[0] != names[1]:
+        found.insert(0, Finding(f"allocation: {own[0]}, {own[1]}", "one `tensor` named by both", ", ".join(own)))
+    return found
 
 
 def _shape_findings(writer: Side, reader: Side) -> list[Finding]:

@@ -74,6 +74,8 @@ def _agreement(clause: ClauseResult, call: Call) -> str | None:
         return f"Let {reader.tensor.name} look where {writer.tensor.name} writes, by its layout {layout}; or let {writer.tensor.name} write by that of {reader.tensor.name}."
     if clause.id.endswith(("bounds", "index.range")):
         return "Bound the symbols (min, max, assume) so that the region stays inside the tensor."
+    if clause.id == "storage" and (writer.tensor.tensor is None or writer.tensor.tensor != reader.tensor.tensor):
+        return f"Let {writer.tensor.name} and {reader.tensor.name} name one `tensor`, if they lie in one allocation."
     return f"Let both views have the space, the shape and the width of the elements of {writer.tensor.name}."
 
 
