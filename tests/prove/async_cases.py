@@ -200,6 +200,21 @@ refuted("a divisor of the condition", "index.range", copy(parameters={"ignore_sr
 proved("a hint has its policy", copy(f"{CA}.L2::cache_hint", parameters={"cache_policy": 0}))
 refuted("a hint without a policy", "operands", copy(f"{CA}.L2::cache_hint"))
 refuted("a policy without a hint", "operands", copy(parameters={"cache_policy": 0}))
+for _low, _high, _text in ((0, 100, "n"), (-5, -1, "-n"), (-3, 3, "n + 3"), (-5, 5, "max(n, 0)"), (0, 1, "n * 9223372036854775808")):
+    proved(
+        f"a policy {_text} from {_low} to {_high} is a number of 64 bits",
+        copy(f"{CA}.L2::cache_hint", parameters={"cache_policy": _text}, symbols=[symbol(low=_low, high=_high)]),
+    )
+for _low, _high, _text in ((-5, -1, "n"), (-1, 3, "n"), (0, 2, "n * 9223372036854775808"), (1, 1, "laneid - n")):
+    refuted(
+        f"a policy {_text} from {_low} to {_high} is no number of 64 bits",
+        "cache_policy.bounds",
+        copy(f"{CA}.L2::cache_hint", parameters={"cache_policy": _text}, symbols=[symbol(low=_low, high=_high)]),
+    )
+proved(
+    "a policy of a thread that does not copy",
+    copy(f"{CA}.L2::cache_hint", parameters={"cache_policy": "n", "pred": "n >= 0"}, symbols=[symbol(low=-1, high=3)]),
+)
 refuted("a divisor of the policy", "index.range", copy(f"{CA}.L2::cache_hint", parameters={"cache_policy": "4 // n"}, symbols=[symbol()]))
 proved("a prefetch size", copy(f"{CG}.L2::256B"))
 refuted("no prefetch of 512 bytes", "opcode", copy(f"{CG}.L2::512B"))

@@ -105,6 +105,7 @@ LEGAL |= {
     ),
     "a packed image that nothing is written to": packed(1016, pred="false"),
 }
+LEGAL["a policy that is a symbol"] = call(f"{PREFETCH}.L2::cache_hint", cache_policy="n + 4", symbols=[N])
 SYMBOLIC = {"shape": [32, "K"], "layout": "S[(32,K):(K,1)]"}
 ILLEGAL: dict[str, tuple[str, Document]] = {
     "a box of another rank": ("box", call(box=[8])),
@@ -181,6 +182,8 @@ ILLEGAL: dict[str, tuple[str, Document]] = {
             image={"shape": [16, 128], "layout": "S[(16,8,16):(256,32,1)]", "view": [{"op": "slice", "begin": [8, 0], "extent": [8, 128]}]},
         ),
     ),
+    "a negative policy": ("cache_policy.bounds", call(f"{PREFETCH}.L2::cache_hint", cache_policy="n", symbols=[N])),
+    "a policy of 65 bits": ("cache_policy.bounds", call(f"{PREFETCH}.L2::cache_hint", cache_policy="1 << (n + 25)", symbols=[N])),
     "a tensor of rank 1": ("src.shape", call(tensor={"shape": [4096]})),
     "an image of other rows": ("dst.shape", call(image={"shape": [7, 64], "layout": "Swizzle(3,3,3) o S[(7,64):(64,1)]"})),
     "an image of bytes": ("dst.storage", call(image={"dtype": "uint8"})),

@@ -15,8 +15,8 @@ from tilecheck.evaluate.launch import Thread
 if TYPE_CHECKING:
     from tilecheck.evaluate.case import Case, Operand, Scene
 
-LIMITED = {"integer": "bounds", "rank": "cluster", "mask": "cluster"}
-"""The clause that limits the value of a parameter of each kind."""
+LIMITED = {"integer": ("index.range", "bounds"), "rank": ("index.range", "cluster"), "mask": ("index.range", "cluster"), "u64": ("bounds",)}
+"""The clauses about the value of a parameter of each kind; of an operand of 64 bits only where it is an expression."""
 
 
 def chunk_problem(parameter: Mapping[str, Any], value: int, bits: int) -> Observation | None:
@@ -59,6 +59,8 @@ def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obser
         right, expected = 0 <= found < ctas and found != thread.cta, f"the rank of another CTA among 0 to {ctas - 1}"
     elif kind == "mask":
         right, expected = 0 < found < 1 << ctas, f"a set of CTAs among 0 to {ctas - 1}: a mask from 1 to {(1 << ctas) - 1}"
+    elif kind == "u64":
+        right, expected = 0 <= found < 1 << 64, f"0 <= {name} < 2^64"
     else:
         most = scene.case.parameters[parameter["most"]] if isinstance(parameter["most"], str) else parameter["most"]
         right, expected = 0 <= found <= most, f"0 <= {name} <= {most}"

@@ -54,14 +54,18 @@ def barrier(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | 
 
 
 def clauses(problem: Problem) -> Iterator[Clause]:
-    """index.range, and bounds or cluster, of every parameter that says what is accessed."""
+    """index.range, and bounds or cluster, of every parameter that says what is accessed; bounds of 64-bit operands that are expressions."""
     call, launch = problem.call, problem.call.launch
     low, high = INDEX_DTYPES[call.index_dtype]
     for parameter in problem.contract.parameters:
-        value = value_of(call, parameter) if parameter.kind in ADDRESSING else None
-        if value is None:
+        plain = parameter.kind == "u64"
+        value = value_of(call, parameter) if parameter.kind in ADDRESSING or plain else None
+        if value is None or (plain and isinstance(value, int)):  # a number is right or wrong as an operand
             continue
         variables = (*problem.symbols, *problem.thread_variables())
+        if plain:
+            yield _limited(problem, parameter, value, variables)
+            continue
         statement = f"no index of {parameter.name} leaves {call.index_dtype} ({low} to {high})"
         proof = structure.index(problem, value, low, high)
 
@@ -69,9 +73,15 @@ def clauses(problem: Problem) -> Iterator[Clause]:
             return Obligation(variables, problem.accessing, in_range(value, low, high, ranges_of(problem), hardware_terms(launch)))
 
         yield Clause(f"{parameter.name}.index.range", statement, whole, point="warp", proof=proof)
-        name, asks, goal = _limits(problem, parameter, ground(value, launch))
-        premise = terms.conj(problem.accessing, terms.has_value(written(value, launch)))
-        yield Clause(name, asks, Obligation(variables, premise, goal), point="warp")
+        yield _limited(problem, parameter, value, variables)
+
+
+def _limited(problem: Problem, parameter: Parameter, value: Term, variables: tuple[Variable, ...]) -> Clause:
+    """The clause that limits a parameter, in every executing thread."""
+    launch = problem.call.launch
+    name, asks, goal = _limits(problem, parameter, ground(value, launch))
+    premise = terms.conj(problem.accessing, terms.has_value(written(value, launch)))
+    return Clause(name, asks, Obligation(variables, premise, goal), point="warp")
 
 
 def _limits(problem: Problem, parameter: Parameter, value: Term) -> tuple[str, str, Term]:
@@ -91,6 +101,8 @@ def _limits(problem: Problem, parameter: Parameter, value: Term) -> tuple[str, s
 
 def largest(call: Call, parameter: Parameter) -> int:
     """The largest value of an integer parameter."""
+    if parameter.kind == "u64":
+        return (1 << 64) - 1
     most = parameter.most if isinstance(parameter.most, int) else call.parameter(parameter.most)
     assert isinstance(most, int)
     return most
