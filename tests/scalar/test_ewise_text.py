@@ -6,6 +6,7 @@ import json
 import math
 import random
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +17,15 @@ from tests.scalar.functions import functions
 from tests.scalar.numpy_reference import dtype, raw
 from tilecheck import InputError
 from tilecheck.evaluate.scalar_text import Reader, operations, python_text
+from tilecheck.evaluate.scalar_values import ScalarFunction, just
 from tilecheck.scalar import SCALAR_TYPES, Function, Node, function_from_json, show
 from tilecheck.scalar.nodes import CASTS, FUNCTIONS
 from tilecheck.scalar.parse import MAX_DEPTH, RESERVED, parse
 from tilecheck.scalar.source import function_from_source
 from tilecheck.scalar.types import FLOATS, float_bits, float_value
+from tilecheck.spec import data, find_contract
 
+SCALAR = json.loads(json.dumps(data(find_contract("ewise"))))["scalar"]
 XY = (("x", "float32"), ("y", "float32"))
 I = (("i", "int32"), ("j", "int32"))  # noqa: E741
 
@@ -265,7 +269,15 @@ SOURCES = {
     "an early return": ("def f(x: float32) -> float32:\n    if x < 0:\n        return -x\n    return x", "select((x < 0), (-x), x)"),
     "if and else": (
         "def f(x: float32) -> float32:\n    if x < 0:\n        y = x\n    elif x > 1:\n        y = x * 2\n    else:\n        pass\n        y = x + 1\n    return math.exp(y)",
-        "select((x < 0), let y = x in exp(y), select((x > 1), let y_2 = (x * 2) in exp(y_2), let y_3 = (x + 1) in exp(y_3)))",
+        "let y = x in let y_2 = (x * 2) in let y_3 = (x + 1) in let y_4 = select((x > 1), y_2, y_3) in let y_5 = select((x < 0), y, y_4) in exp(y_5)",
+    ),
+    "an if that binds on one path": (
+        "def f(x: float32) -> float32:\n    y = x\n    if x < 0:\n        t = -x\n        y = t\n    return y",
+        "let y = x in let t = (-x) in let y_2 = t in let y_3 = select((x < 0), y_2, y) in y_3",
+    ),
+    "an if under which one path returns": (
+        "def f(x: float32) -> float32:\n    y = x\n    if x < 0:\n        y = -x\n        if x < 1:\n            return x\n    return y",
+        "let y = x in select((x < 0), let y_2 = (-x) in select((x < 1), x, y_2), y)",
     ),
     "a conditional expression": ("def f(x: float32) -> float32:\n    return x if 0 < x <= 1 and not x == 1 else 0.5", None),
     "integers": ("def f(i: uint32) -> uint32:\n    return ~i >> 3 & 0xFF ^ (i << 2 | i % 7 // 2)", None),
@@ -281,6 +293,49 @@ def test_python_source_becomes_text(name):
     source, body = SOURCES[name]
     found = function_from_source(source)
     assert body is None or found.body == body
+
+
+def test_ifs_one_after_the_other_are_read_once_each():
+    source = (
+        "def f(x: float32) -> float32:\n    y = x\n"
+        + "".join(f"    if x > {i}:\n        y = y + {i}\n" for i in range(25))
+        + "    return y"
+    )
+    body = function_from_source(source).body
+    assert body.count("select") == 25
+    assert len(body) < 80 * 25
+
+
+BRANCHES = """def f(x: "int32", y: "int32") -> "int32":
+    z = x
+    if x < y:
+        z = z + 3
+        if y == 2:
+            z = z * 5
+            t = z
+        elif x < 0:
+            t = y
+        else:
+            t = z - y
+        z = z + t
+    else:
+        z += y
+        y = abs(y * 0 + 7)
+    if z > 4:
+        if y == 7:
+            return z * 100
+        z = z - 1
+    return z * 10 + y
+"""
+
+
+def test_ifs_compute_what_python_does():
+    scope: dict[str, Any] = {}
+    exec(BRANCHES, scope)
+    found = ScalarFunction(function_from_source(BRANCHES).to_json(), SCALAR)
+    for x in range(-4, 6):
+        for y in range(-4, 8):
+            assert found.value([just("int32", x), just("int32", y)]).low == scope["f"](x, y)
 
 
 @pytest.mark.parametrize(
@@ -307,6 +362,27 @@ def test_python_source_becomes_text(name):
         ("def f(x: float32) -> float64:\n    return x", "found float32, expected the result, float64"),
         ("def f(x: float32) -> float32:\n    x **= 2\n    return x", r"line 2 of f: found 'x \*\*= 2', expected arithmetic"),
         ("def f(x: float32) -> float32:\n    return", "expected a binding, an if or a return"),
+        (
+            "def f(x: float32) -> float32:\n    if x < 0:\n        y = x\n    return y",
+            "line 4 of f: found the name 'y', which not every path binds",
+        ),
+        (
+            "def f(x: float32) -> float32:\n    if x < 0:\n        y = x\n    y += 1\n    return x",
+            "line 4 of f: found the name 'y', which not every",
+        ),
+        (
+            "def f(x: float32) -> float32:\n    y = x\n    y = x\n    return y_2",
+            "line 4 of f: found the name 'y_2', which nothing binds here",
+        ),
+        (
+            "def f(x: float32) -> float32:\n    y = x\n    if x < 0:\n        print(x)\n    return y",
+            r"line 4 of f: found 'print\(x\)', expected a binding, an if or a return",
+        ),
+        (
+            "def f(x: float32) -> float32:\n" + "    if x < 0:\n        if x < 1:\n            return x\n" * 30 + "    return x",
+            "found more than 500 statements on its paths",
+        ),
+        ("def f(x: float32) -> float32:\n    return " + "x + " * 5000 + "x", "nested too deeply"),
         ("def f(x: float32) -> float32:\n    return x + 1e400", "line 2 of f: found a number beyond float64"),
     ],
 )
