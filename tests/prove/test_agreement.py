@@ -112,6 +112,27 @@ def test_a_start_of_each_warp_needs_a_launch():
     assert found.status == "refuted"
 
 
+ELECTED_STARTS = [
+    ("laneid", "laneid*laneid", "elected", (2, 2)),
+    ("laneid", "laneid + select(elected, 1, 0)", "elected", (0, 0)),
+    ("laneid", "select(elected, laneid, 0)", None, (1, 0)),
+    ("laneid", "select(elected, laneid, 0)", "elected", None),
+    ("0", "select(elected, 0, 1)", "elected", None),
+    ("0", "select(elected, 1, 0)", None, (0, 0)),
+]
+
+
+@pytest.mark.parametrize(("writer", "reader", "guard", "least"), ELECTED_STARTS)
+def test_the_elected_lane_has_a_say(writer, reader, guard, least):
+    """least: (lane, elected lane) of the least place where the two differ."""
+    tensor = Tensor("G", (64,), "uint32")
+    verdict = agree(tensor.sub((writer,), (1,)), tensor.sub((reader,), (1,)), guard=guard, launch=Launch((8,)), audit=True)
+    assert verdict.status == ("proved" if least is None else "refuted"), verdict.summary()
+    if least is not None:
+        assert verdict.counterexample is not None
+        assert (verdict.counterexample.lane, dict(verdict.counterexample.symbols)) == (least[0], {"elected": least[1]})
+
+
 def test_copies_that_nobody_writes_leave_it_open():
     verdict = agree(registers(FRAGMENT), registers(FRAGMENT + " + R[2:8]"))
     assert verdict.status == "unproved"

@@ -28,6 +28,8 @@ QUESTION = "agree"
 SOURCE = "design: views of one allocation"
 NAMES = ("writer", "reader")
 EVALUATED = 200_000
+CHOSEN = "elected"
+"""The elected lane in counterexamples, as the evaluator and reports name it."""
 PARTS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
     "laneid": (("lane", 1, 0),),
     "warpid": (("warp", 1, 4), ("warpgroup", 4, 0)),
@@ -152,7 +154,9 @@ class _Agreement(Checker):
         from tilecheck.evaluate.launch import Thread
 
         witness = outcome.witness or {}
-        values = {v.name: witness.get(v.name, 0) for v in (*problem.symbols, *problem.threads) if v.role in {"symbol", "elected"}}
+        values = {v.name: witness.get(v.name, 0) for v in problem.symbols}
+        if problem.elects:
+            values[CHOSEN] = witness.get(ELECTED, 0)
         thread = Thread(witness.get(CTA, 0), witness.get("warpid", 0), witness.get("laneid", 0))
         count = sum(name.startswith("@r") for name in witness)
         place = tuple(witness[f"@r{k}"] for k in range(count))
@@ -166,7 +170,7 @@ class _Agreement(Checker):
         sentence = f"Element {list(place)}: {writer.label} has it at {seen[0]}, {reader.label} looks at {seen[1]}."
         inside = any(names_thread(term) for side in problem.sides for term in side.view.symbolic)
         cta, warp, lane = thread if inside else (None, None, None)
-        symbols = tuple((name, value) for name, value in values.items() if name != ELECTED or inside)
+        symbols = tuple((name, value) for name, value in values.items() if name != CHOSEN or inside)
         return Counterexample(symbols, cta, warp, lane, (), place, (), seen[0], seen[1], sentence)
 
     def compare(self, extents: tuple[int, ...]) -> None:
