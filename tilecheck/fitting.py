@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, TypeVar, cast
@@ -42,25 +42,42 @@ class Same(Generic[T]):
 def chosen(contract: Contract, call: Call) -> Contract:
     """The variant of a contract that the operands of a call fit, a composition with the function of the call, else the contract itself.
 
-    Where nothing fits it is the first one that has operands in registers where the call has.
+    Where nothing fits it is the one whose operands that tell it apart fit, whatever is wrong with the others, or are in registers where the call has them.
     """
     if contract.scalar is not None and contract.table is None and call.function is not None:
         return _composed(Same(contract), call.function)
     many = [(k, one) for k, one in enumerate(contract.variants) if len(one.operands) == len(call.operands)]
     for k, one in many:
-        if all(_suits(given, o, one.atom_of(o)[-1].extent) for o, given in zip(one.operands, call.operands, strict=True)):
+        if _fits(one, call, range(len(one.operands))):
             return _variant(Same(contract), k)
-    if not many or _placed(contract, call):
-        return contract
-    return next((_variant(Same(contract), k) for k, one in many if _placed(one, call)), contract)
+    telling = [k for k, one in many if _fits(one, call, _apart(contract, one))]
+    found = telling if len(telling) == 1 else [k for k, one in many if _placed(contract, one, call)]
+    return _variant(Same(contract), found[0]) if found else contract
 
 
-def _placed(contract: Contract, call: Call) -> bool:
-    """Whether a contract has as many operands as a call, in registers where those of the call are."""
-    if len(contract.operands) != len(call.operands):
-        return False
-    pairs = ((o, given) for o, given in zip(contract.operands, call.operands, strict=True) if isinstance(given, View))
-    return all((given.tensor.space == "register") == isinstance(o, Register) for o, given in pairs)
+def _fits(variant: Contract, call: Call, which: Iterable[int]) -> bool:
+    """Whether some operands of a call fit those of a variant."""
+    pairs = ((variant.operands[k], call.operands[k]) for k in which)
+    return all(_suits(given, o, variant.atom_of(o)[-1].extent) for o, given in pairs)
+
+
+def _apart(contract: Contract, variant: Contract) -> list[int]:
+    """The operands by which a variant differs from its contract in kind, width, last extent, or in that a number may stand there."""
+
+    def form(one: Contract, operand: Operand) -> tuple[object, ...]:
+        number = isinstance(operand, Register) and bool(operand.number)
+        return isinstance(operand, Register), operand.bits, one.atom_of(operand)[-1].extent, number
+
+    pairs = enumerate(zip(contract.operands, variant.operands, strict=False))
+    return [k for k, (own, other) in pairs if form(contract, own) != form(variant, other)]
+
+
+def _placed(contract: Contract, variant: Contract, call: Call) -> bool:
+    """Whether operands are in registers in a variant alone, or in its contract alone, and the call has all of them where the variant has."""
+    kinds = [isinstance(o, Register) for o in variant.operands]
+    moved = [k for k, own in enumerate(contract.operands) if k < len(kinds) and kinds[k] != isinstance(own, Register)]
+    given = [(kinds[k], call.operands[k]) for k in moved]
+    return bool(given) and all(isinstance(one, View) and (one.tensor.space == "register") == held for held, one in given)
 
 
 def seen(view: View, operand: Operand) -> View:

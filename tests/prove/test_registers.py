@@ -119,6 +119,8 @@ CASES: dict[str, tuple[Json, str, str]] = {
         "refuted",
         "a.storage a.shape",
     ),
+    "halves packed into memory": (change(call("mov.b32", 1), 0, space="shared", layout="S[(32,2,1):(2,1,1)]"), "refuted", "d.storage"),
+    "a third input of max in memory": (change(call("max.f32", 1), 3, space="shared", layout="S[(32,2,1):(2,1,1)]"), "refuted", "c.storage"),
     "both halves of an unpacked word in one register": (
         change(call("mov.b32", 2), 0, layout="S[(32,2,2):(1@laneid,1,0)]"),
         "refuted",

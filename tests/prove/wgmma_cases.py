@@ -177,6 +177,25 @@ CASES: dict[str, tuple[Callable[[], Json], str]] = {
     "B with rows for another N": (lambda: operand(shared(), 2, shape=[1, 2, 8, 16], layout="S[(1,2,8,16):(0,16,64,1)]"), "b.shape"),
     "another repeat along K": (lambda: operand(shared(), 2, shape=[1, 1, N, 16], layout=f"S[(1,1,{N},16):(0,0,64,1)]"), "b.shape"),
     "no repeat axes": (lambda: operand(shared(), 0, shape=[1, 64, N]), "d.shape"),
+    "B in registers beside A in registers": (lambda: operand(fragments(), 2, space="register"), "b.storage"),
+    "D in shared memory beside A in registers": (
+        lambda: operand(fragments(), 0, space="shared", layout="S[(1,2,64,16):(2048,1024,16,1)]"),
+        "d.storage",
+    ),
+    "metadata in shared memory beside A in registers": (
+        lambda: operand(
+            copy.deepcopy(wgmma_document(opcode_of("f16", 8, "f32", sparse=True), None, Stored())),
+            3,
+            space="shared",
+            layout="S[(1,1,128):(128,128,1)]",
+        ),
+        "sp_meta.storage",
+    ),
+    "A in registers with a wrong width beside B in registers": (
+        lambda: operand(operand(fragments(), 1, dtype="uint64"), 2, space="register"),
+        "a.storage",
+    ),
+    "a descriptor of A in registers": (lambda: parameters(fragments(), a_descriptor=[16, 1024, 3]), "operands"),
     # registers
     "rows of D in other warps": (lambda: operand(shared(), 0, layout=("1@wid_in_wg", "3@wid_in_wg")), "d.owner"),
     "columns of D in other lanes": (lambda: operand(shared(), 0, layout=("1@laneid", "2@laneid")), "d.owner"),

@@ -373,33 +373,45 @@ def seen(spec: Mapping[str, Any], form: Mapping[str, Any]) -> Mapping[str, Any]:
 def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any]:
     """The variant whose operands are as many, in registers where those of the call are, as wide and as long at the end, numbers where they may stand.
 
-    Where there is none, the contract itself, unless only a variant has operands in registers where the call has.
+    Where there is none, the only one of which that is true for the operands in which it differs from the contract; else the first one with an operand in
+    registers, or in memory, where the call has it and the contract has not; else the contract itself.
     """
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
-    for one in contract.get("variants", ()):
-        if len(one["operands"]) != len(forms):
-            continue
-        for spec, form in zip(one["operands"], forms, strict=True):
-            if "layout" in form:
-                view = View(seen(spec, form))
-                extent = spec.get("atom", one["atom"])[-1][1]
-                elsewhere = (view.space == "register") != (spec["kind"] == "register")
-                if elsewhere or view.bits != spec["bits"] or view.static_shape[-1:] != (extent,):
-                    break
-            elif not spec.get("number"):
-                break
-        else:
+    variants = [one for one in contract.get("variants", ()) if len(one["operands"]) == len(forms)]
+    unfit = [[k for k, form in enumerate(forms) if not _fit(one, one["operands"][k], form)] for one in variants]
+    own = contract["operands"]
+    for one, wrong in zip(variants, unfit, strict=True):
+        if not wrong:
             return one
-    if not contract.get("variants") or _placed(contract, forms):
-        return contract
-    return next((one for one in contract["variants"] if _placed(one, forms)), contract)
+    near: list[Mapping[str, Any]] = []
+    for one, wrong in zip(variants, unfit, strict=True):
+        if all(k >= len(own) or _form(contract, own[k]) == _form(one, one["operands"][k]) for k in wrong):
+            near.append(one)
+    if len(near) == 1:
+        return near[0]
+    for one in variants:
+        moved = [
+            (s, f)
+            for s, mine, f in zip(one["operands"], own, forms, strict=False)
+            if (s["kind"] == "register") != (mine["kind"] == "register")
+        ]
+        if moved and all("layout" in f and (f["space"] == "register") == (s["kind"] == "register") for s, f in moved):
+            return one
+    return contract
 
 
-def _placed(contract: Mapping[str, Any], forms: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether there are as many operands, in registers where those of the call are."""
-    specs: Sequence[Mapping[str, Any]] = contract["operands"]
-    pairs = [(spec, form) for spec, form in zip(specs, forms, strict=False) if "layout" in form]
-    return len(specs) == len(forms) and all((form["space"] == "register") == (spec["kind"] == "register") for spec, form in pairs)
+def _form(contract: Mapping[str, Any], spec: Mapping[str, Any]) -> tuple[object, ...]:
+    """What an operand is told by."""
+    return spec["kind"] == "register", spec["bits"], spec.get("atom", contract["atom"])[-1][1], bool(spec.get("number"))
+
+
+def _fit(contract: Mapping[str, Any], spec: Mapping[str, Any], form: Mapping[str, Any]) -> bool:
+    """Whether a view is what an operand is told by; a number, whether one may stand there."""
+    if "layout" not in form:
+        return bool(spec.get("number"))
+    view = View(seen(spec, form))
+    registers, bits, extent, _ = _form(contract, spec)
+    return (view.space == "register") == registers and view.bits == bits and view.static_shape[-1:] == (extent,)
 
 
 def _condition(source: object) -> Expression:

@@ -245,7 +245,8 @@ class Contract:
     chunk: the parameter that says how many bytes the last atom axis holds; in the table that axis has extent 0 (see `fitted`).
     loops: the names of the last repeat axes of a call, the slowest first; each operand repeats over the loops it is `over`, behind the repeat axes
     without a name, which all operands share. product, computed: what is computed, where the destination is no copy of bits.
-    variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the contract itself.
+    variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the one
+    that the operands by which it differs from the contract fit, else the contract itself (see `chosen`).
     single: whether one thread is meant to issue it. pair: whether it works on a pair of CTAs of the cluster, whose ranks differ in the last bit.
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
     no barrier parameter does). before: the statements that it executes first. encoding: the word that holds a descriptor. box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
