@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from tilecheck.evaluate.case import Scene
+from tilecheck.evaluate.case import Operand, Scene
 from tilecheck.evaluate.expressions import LimitError
 from tilecheck.evaluate.launch import THREAD_NAMES, Thread
 from tilecheck.evaluate.model import Model
@@ -51,28 +51,33 @@ class Agreement:
         self.case = self.model.case
         self.writer, self.reader = self.case.operands
 
-    def places(self, scene: Scene, thread: Thread, coordinate: Coordinate) -> tuple[Place, Place]:
-        """Where the writer puts an element, and where the reader looks for it."""
-        found: list[Place] = []
-        for operand in (self.writer, self.reader):
-            fixed = scene.fixed(operand, thread)
-            declared, _ = fixed.source(coordinate)
-            axes = {axis: fixed.layout.value(declared, axis) for axis in fixed.layout.axes() - {"TCol"}}
-            tcol = fixed.layout.value(declared, "TCol") if operand.view.space == "tmem" else 0
-            bit = fixed.address(coordinate) + tcol * operand.view.declared_bits
-            found.append(Place(bit, self._parts(axes), operand.view.bits if operand.view.space == "register" else 0))
-        return found[0], found[1]
+    def places(self, scene: Scene, thread: Thread, operand: Operand, coordinate: Coordinate, spend: Callable[[], None]) -> Iterator[Place]:
+        """Where an element of a view lies: itself, then its copies."""
+        fixed = scene.fixed(operand, thread)
+        layout, bits = fixed.layout, operand.view.declared_bits
+        declared, inside = fixed.source(coordinate)
+        for shift in layout.copies():
+            spend()
+            axes = {axis: layout.value(declared, axis) + shift.get(axis, 0) for axis in layout.axes() - {"TCol"}}
+            tcol = layout.value(declared, "TCol") + shift.get("TCol", 0) if operand.view.space == "tmem" else 0
+            m = layout.swizzled(layout.value(declared, "m") + shift.get("m", 0))
+            yield Place((m + tcol) * bits + inside, self._parts(axes), operand.view.bits if operand.view.space == "register" else 0)
 
-    def differs(self, values: Mapping[str, int], thread: Thread, coordinate: Coordinate) -> tuple[str, str] | None:
-        """(where the writer puts the element, where the reader looks for it), as words; None where they are one place, or the point is none of the call."""
+    def differs(
+        self, values: Mapping[str, int], thread: Thread, coordinate: Coordinate, spend: Callable[[], None] = lambda: None
+    ) -> tuple[str, str] | None:
+        """(where the writer puts the element, where the reader looks for it and it is not), as words; None where there is no such place, or the point is none of the call."""
         scene = Scene(self.case, values)
         if not (self.case.facts.declared(values) and self.case.facts.hold(values) and scene.active(thread) and scene.predicate(thread)):
             return None
         try:
-            a, b = self.places(scene, thread, coordinate)
+            written = list(dict.fromkeys(self.places(scene, thread, self.writer, coordinate, spend)))
+            known = set(written)
+            looked = next((place for place in self.places(scene, thread, self.reader, coordinate, spend) if place not in known), None)
         except LimitError:
             return None
-        return None if a == b else (str(a), str(b))
+        more = len(written) - 1
+        return None if looked is None else (f"{written[0]}{f' and {more} other places' if more else ''}", str(looked))
 
     def first(self, shape: Sequence[int], limit: int) -> tuple[dict[str, int], Thread, Coordinate] | None:
         """The first point, in the order of counterexamples, at which they differ. TooLargeError beyond a number of points."""
@@ -84,8 +89,7 @@ class Agreement:
             threads = [thread for thread in scene.launch.threads if scene.active(thread) and scene.predicate(thread)]
             for thread in threads if inside else threads[:1]:
                 for coordinate in product(*(range(extent) for extent in shape)):
-                    budget.spend()
-                    if self.differs(scene.values, thread, coordinate):
+                    if self.differs(scene.values, thread, coordinate, budget.spend):
                         return scene.values, thread, coordinate
         return None
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import product
+from math import prod
 
 from tilecheck.call import COORDINATES, INDEX_DTYPES, Call, Launch, Scalar, Symbol, apply
 from tilecheck.errors import DisagreementError, InputError
+from tilecheck.layout.axes import STORAGE
+from tilecheck.layout.tile import swizzled, swizzles
 from tilecheck.layout.trace import Location
 from tilecheck.layout.view import Tensor, View
 from tilecheck.prove import addresses, operands
@@ -28,6 +33,8 @@ QUESTION = "agree"
 SOURCE = "design: views of one allocation"
 NAMES = ("writer", "reader")
 EVALUATED = 200_000
+COPIES = 4096
+"""The most pairs of a copy that is written and one that is read."""
 CHOSEN = "elected"
 """The elected lane in counterexamples, as the evaluator and reports name it."""
 PARTS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
@@ -131,12 +138,8 @@ class _Agreement(Checker):
         """The places of all elements, and of their copies."""
         writer, reader = problem.sides
         statement = f"every element of {writer.label} lies where {reader.label} looks for it"
-        why = _replicas(writer, reader)
-        if why is not None:
-            self.add(ClauseResult("image", "unproved", "", 0.0, statement, SOURCE, reason=why))
-            return
         a, b = (side.trace.locate(coordinates(problem, extents, side=side)) for side in problem.sides)
-        goal = _same(problem, a, b, registers=isinstance(writer.spec, Register))
+        goal = _written(problem, a, b)
         if isinstance(goal, str):
             self.add(ClauseResult("image", "unproved", "", 0.0, statement, SOURCE, reason=goal))
             return
@@ -214,12 +217,72 @@ def _shape_findings(writer: Side, reader: Side) -> list[Finding]:
     return []
 
 
-def _replicas(writer: Side, reader: Side) -> str | None:
-    """Why copies of elements leave it open whether the views agree: the reader may look at a copy that is not known to be written."""
-    own, others = (sorted(map(str, side.trace.replicas)) for side in (writer, reader))
-    return (
-        None if not others or own == others else "the copies of elements that the reader may look at are not those that the writer writes"
-    )
+def _written(problem: Problem, a: Location, b: Location) -> Term | str:
+    """Every copy of an element that the reader may look at is one that the writer writes, as a term; why that cannot be said."""
+    writer, reader = problem.sides
+    registers = isinstance(writer.spec, Register)
+    if not writer.trace.replicas and not reader.trace.replicas:
+        return _same(problem, a, b, registers=registers)
+    both = [_shifts(side) for side in problem.sides]
+    found = [shifts for shifts in both if not isinstance(shifts, str)]
+    if len(found) < len(both):
+        return next(shifts for shifts in both if isinstance(shifts, str))
+    own, others = found
+    if set(own) == set(others) and (not _stored(own) or _one_unit(writer, reader)):
+        first = dict.fromkeys(dict(own[0]), 0)  # a finite set that is moved into itself stays where it is
+        return _same(problem, *(_moved(side, at, tuple(first.items())) for side, at in ((writer, a), (reader, b))), registers=registers)
+    if len(own) * len(others) > COPIES:
+        return f"{len(own)} copies of an element are written and {len(others)} read: too many to compare"
+    parts: list[Term] = []
+    for looked in (_moved(reader, b, shift) for shift in others):
+        equal = [_same(problem, _moved(writer, a, shift), looked, registers=registers) for shift in own]
+        why = next((one for one in equal if isinstance(one, str)), None)
+        if why is not None:
+            return why
+        parts.append(terms.disj(*(one for one in equal if not isinstance(one, str))))
+    return terms.conj(*parts)
+
+
+def _shifts(side: Side) -> tuple[tuple[tuple[str, int], ...], ...] | str:
+    """What each copy of an element adds to the axes, each set once, the element itself first; why that is not known."""
+    replicas = side.trace.replicas
+    numbers = [(axis, extent, stride) for axis, extent, stride in replicas if isinstance(extent, int) and isinstance(stride, int)]
+    if len(numbers) < len(replicas):
+        return f"the copies of elements of {side.label} depend on symbols"
+    if prod(extent for _, extent, _ in numbers) > COPIES:
+        return f"{side.label} has too many copies of each element to compare"
+    wide = any(not retype.trivial and retype.old_bits != retype.new_bits for retype in side.trace.retypes)
+    if wide and swizzles(side.tensor.layout) and any(axis == STORAGE for axis, _, _ in numbers):
+        return f"the copies of elements of {side.label} are swizzled apart where a dtype view joins or splits them"
+    found: dict[tuple[tuple[str, int], ...], None] = {}
+    for digits in product(*(range(extent) for _, extent, _ in numbers)):
+        shift = dict.fromkeys((axis for axis, _, _ in numbers), 0)
+        for digit, (axis, _, stride) in zip(digits, numbers, strict=True):
+            shift[axis] += digit * stride
+        found[tuple(sorted(shift.items()))] = None
+    return tuple(found)
+
+
+def _stored(shifts: Sequence[tuple[tuple[str, int], ...]]) -> bool:
+    """Whether copies lie at other places of the storage."""
+    return any(axis in {STORAGE, "TCol"} for axis, _ in shifts[0])
+
+
+def _one_unit(writer: Side, reader: Side) -> bool:
+    """Whether a step of the storage offset is as many bits in both layouts, wherever it starts."""
+    return writer.tensor.bits == reader.tensor.bits and not any(swizzles(side.tensor.layout) for side in (writer, reader))
+
+
+def _moved(side: Side, place: Location, shift: tuple[tuple[str, int], ...]) -> Location:
+    """The place of a copy of an element."""
+    added, layout, bits = dict(shift), side.tensor.layout, side.tensor.bits
+    linear = terms.add(place.linear, added.get(STORAGE, 0))
+    m = swizzled(layout, linear)
+    step = added.get("TCol", 0) if side.tensor.space == "tmem" else 0
+    bit = terms.add(place.bit, terms.mul(bits, terms.add(step, terms.add(m, terms.mul(-1, place.m)))))
+    names = dict.fromkeys((*place.axes, *(axis for axis in added if axis != STORAGE)))
+    axes = {name: terms.add(place.axes.get(name, 0), added.get(name, 0)) for name in names}
+    return replace(place, axes=axes, linear=linear, m=m, bit=bit)
 
 
 def _same(problem: Problem, a: Location, b: Location, *, registers: bool) -> Term | str:
