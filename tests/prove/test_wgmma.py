@@ -8,10 +8,11 @@ import time
 import pytest
 
 from tests.gpu.wgmma_forms import Stored, opcode_of, ring, wgmma_document, wgmma_forms
-from tests.prove.wgmma_cases import CASES, fragments, shared
+from tests.prove.wgmma_cases import CASES, fragments, parameters, shared
 from tilecheck import check
 from tilecheck.document import read_call
 from tilecheck.prove.replay import model_of
+from tilecheck.report.hints import hint
 from tilecheck.spec import find_contract
 
 POINTS = 3_000_000
@@ -53,6 +54,28 @@ def test_what_differs_between_warps_is_reported_at_the_first_that_differs():
     assert (found.warp, found.lane) == (2, 0)
     found = counterexample(CASES["a stage by halves of a warpgroup"][0](), "participation")
     assert (found.warp, found.lane) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("level", "condition", "here", "there"),
+    [
+        ("warp", "t > 0", (0, 0), "lane 0 of warp 1"),
+        ("thread", "t > 0", (0, 0), "lane 1 of warp 0"),
+        ("thread", "t > 0 and warpid == 2", (2, 0), "lane 0 of warp 0"),
+    ],
+)
+def test_two_values_of_a_symbol_are_those_of_two_threads(level, condition, here, there):
+    symbols = [{"name": "t", "min": 0, "max": 1, "varies": level}]
+    found = counterexample(parameters(shared(symbols=symbols), accum=condition), "participation")
+    assert (found.warp, found.lane) == here
+    assert f"and False in {there}" in found.sentence
+
+
+def test_the_advice_counts_the_lanes_of_a_warpgroup():
+    call = read_call(CASES["accum by warp"][0]())
+    clause = next(one for one in check(call).clauses if one.id == "participation")
+    advice = hint(clause, call, find_contract(call.opcode)) or ""
+    assert "all 128 lanes of a warpgroup" in advice
 
 
 def test_a_missing_warp_of_a_warpgroup_is_named():

@@ -70,8 +70,7 @@ def _uneven(scene: Scene, thread: Thread) -> Observation | None:
 def _divergent(scene: Scene, thread: Thread) -> Observation | None:
     """A predicate, a number or a start of a collective that is not what its first active lane has (with the least values it may have)."""
     case, apart = scene.case, scene.launch.together > 1
-    levels = ("warp", "thread") if apart else ("thread",)
-    changing = LANE_NAMES | (WARP_NAMES if apart else frozenset[str]()) | {symbol.name for symbol in case.varying(levels)}
+    changing = LANE_NAMES | (WARP_NAMES if apart else frozenset[str]()) | {symbol.name for symbol in case.varying(_levels(scene))}
     starts = [(operand.name, start) for operand in case.operands for start in operand.view.starts()]
     numbers = [(name, value) for name, (value, _) in case.scalars.items()]
     named = [
@@ -85,11 +84,36 @@ def _divergent(scene: Scene, thread: Thread) -> Observation | None:
     for name, expression in named:
         here, there = _value(expression, scene, thread), _value(expression, first, leader)
         if here is not None and there is not None and here != there:
+            if not _apart(scene, thread, first, leader):
+                leader, there = _another(scene, thread, expression, here) or (leader, there)
             sentence = (
                 f"{name}: {expression.text!r} is {here} in {who(scene, thread)} and {there} in {_where(leader, apart=apart)}; "
                 f"a {'warpgroup' if apart else 'warp'} needs one value."
             )
             return Observation(f"{there}, as in {_where(leader, apart=apart)}", f"{here}", sentence)
+    return None
+
+
+def _levels(scene: Scene) -> tuple[str, ...]:
+    """The levels at which a symbol takes several values among those who execute together."""
+    return ("thread",) if scene.launch.together == 1 else ("warp", "thread")
+
+
+def _apart(scene: Scene, thread: Thread, other: Scene, member: Thread) -> bool:
+    """Whether two threads may have the values of two scenes: another value of a symbol is that of another instance of its level."""
+    changed = (s.varies for s in scene.case.varying(_levels(scene)) if scene.values[s.name] != other.values[s.name])
+    return member != thread and all(level == "thread" or member[:2] != thread[:2] for level in changed)
+
+
+def _another(scene: Scene, thread: Thread, expression: Expression, here: int) -> tuple[Thread, int] | None:
+    """A thread that executes together with this one, with the first values it may have that give the expression another value."""
+    for other in scene.alternatives(_levels(scene)):
+        for number in range(32 * scene.launch.together):
+            member = scene.launch.member(thread, number)
+            if scene.launch.exists(member) and other.active(member) and _apart(scene, thread, other, member):
+                there = _value(expression, other, member)
+                if there is not None and there != here:
+                    return member, there
     return None
 
 
@@ -101,7 +125,7 @@ def _where(leader: Thread, *, apart: bool) -> str:
 def _first(scene: Scene, thread: Thread) -> tuple[Scene, Thread]:
     """The first active lane of those who execute together with a thread, over the values that vary among them in their order."""
     launch = scene.launch
-    for other in scene.alternatives(("thread",) if launch.together == 1 else ("warp", "thread")):
+    for other in scene.alternatives(_levels(scene)):
         for number in range(32 * launch.together):
             member = launch.member(thread, number)
             if launch.exists(member) and other.active(member):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tilecheck.prove.verdict import ClauseResult, Counterexample
 
 GENERAL: dict[str, str] = {
-    "participation": "Let the guard hold for all 32 lanes of a warp or for none, and pred and the starts be the same in all of them.",
     "cluster": "Launch clusters of an even number of CTAs (launch.cluster), or take a spelling for one CTA.",
     "replica": "Leave the replica R[...] (or the broadcast) out of the destination: an element is written in one place.",
     "distinct": "Give every element that one thread receives a slot of its own.",
@@ -93,6 +92,8 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
         names = ", ".join(o.name for o in contract.operands)
         parameters = ", ".join(p.name + (" (required)" if p.required else "") for p in contract.parameters)
         return f"Give the operands {names} in this order" + (f"; the parameters it takes are {parameters}." if parameters else ".")
+    if name == "participation":
+        return _together(contract)
     if name == "shape":
         return _shape(operand, call, contract)
     if name == "space.explicit":
@@ -105,6 +106,11 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
     if name in {"bounds", "backing"}:
         return _extent(name, clause, operand, call, contract)
     return GENERAL.get(name)
+
+
+def _together(contract: Contract) -> str:
+    unit = "warpgroup" if contract.warps > 1 else "warp"
+    return f"Let the guard hold for all {32 * contract.warps} lanes of a {unit} or for none, and conditions and starts be the same in all of them."
 
 
 def _opcode(call: Call, contract: Contract | None) -> str:
