@@ -217,6 +217,27 @@ def test_no_operand_is_an_infinity_or_nan(value):
     assert check(largest, audit=True).status == "proved"
 
 
+def decided(opcode: str, dtype: str, value: str, n: tuple[int, int], m: tuple[int, int]) -> tuple[str, dict[str, int] | None]:
+    """The status of an operation on an expression of n and m, and their values in the counterexample."""
+    symbols = [symbol("n", min=n[0], max=n[1]), symbol("m", min=m[0], max=m[1])]
+    d, a = (Tensor(name, (1,), dtype, space="register") for name in "DA")
+    verdict = check(apply(opcode, d, a, value, scope="thread", symbols=symbols))
+    found = next((clause.counterexample for clause in verdict.clauses if clause.counterexample is not None), None)
+    return verdict.status, None if found is None else dict(found.symbols)
+
+
+def test_a_term_with_itself_is_folded_before_the_question_is_asked():
+    wide = (0, (1 << 32) - 1)
+    assert decided("add.u32", "uint32", "((n ^ n) * (m + n)) | tdiv(m | n, 10)", wide, (-5, 5)) == ("proved", None)
+
+
+def test_where_every_tier_abstains_the_first_point_may_refute():
+    wide, narrow = (0, 1 << 62), (-(1 << 15), (1 << 15) - 1)
+    assert decided("add.u16", "uint16", "65536 ^ (n * m)", wide, narrow) == ("refuted", {"n": 0, "m": 0})
+    assert decided("add.u16", "uint16", "65535 ^ (n * m)", wide, narrow)[0] == "unproved"
+    assert decided("add.u16", "uint16", "(65535 ^ (n * m)) + m // 9", wide, narrow) == ("refuted", {"n": 0, "m": 9})
+
+
 def predicted(document: Json, **values: int | list[int]) -> list[list[Any]]:
     contract = find_contract(document["opcode"])
     assert isinstance(contract, Contract)

@@ -272,6 +272,14 @@ def test_conjunctions_and_disjunctions_fold():
     assert isinstance(select(a, 1, True), Expr)
 
 
+def test_a_term_with_itself_folds_but_stays_as_written_in_text():
+    assert (terms.xor(ONE, ONE), terms.sub(ONE, ONE), terms.bit_and(ONE, ONE), terms.bit_or(ONE, ONE)) == (0, 0, ONE, ONE)
+    assert all(isinstance(op(ONE, TWO), Expr) for op in (terms.xor, terms.sub, terms.bit_and, terms.bit_or))
+    for text in ("i ^ i", "i - i", "i & i", "i | i"):
+        assert parse(text) not in {0, ONE}
+        assert normal(parse(text)) in {0, ONE}
+
+
 def test_tables_are_lines_where_they_can_be():
     assert terms.table(ONE, (0, 2, 4)) == normal(parse("2*i"))
     looked = terms.table(ONE, (0, 1, 4))

@@ -10,6 +10,7 @@ Values are bounded in Python ints first; where an intermediate could leave int64
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 MAX_POINTS = 1 << 20
 FEW_POINTS = 1 << 16
 """Up to here enumeration is quicker than the solver; beyond, it is what remains where the solver abstains."""
+FIRST = 64
+"""The first values of a variable that are looked at where every tier abstains."""
 SAMPLES = 4096
 SAFE = 1 << 62
 
@@ -231,6 +234,24 @@ def decide(obligation: Obligation, limit: int = MAX_POINTS) -> Outcome:
     return Outcome(
         holds=False, points=grid.points, witness={v.name: witness.get(v.name, others.get(v.name, 0)) for v in obligation.variables}
     )
+
+
+def refuted_first(obligation: Obligation, limit: int) -> Outcome | None:
+    """The refutation at the first values in counterexample order, None where nothing fails there.
+
+    Of the last variable with many values a few are looked at, of those before it the first that its facts admit: what fails is the least failing point.
+    """
+    parts, _ = relevant(obligation.premise, obligation.goal)
+    used = terms.variables(terms.conj(obligation.goal, *parts))
+    chosen = narrowed(tuple(v for v in obligation.variables if v.name in used), parts)
+    many = [k for k, v in enumerate(chosen) if v.count is None or v.count > FIRST]
+    few: dict[str, Variable] = {}
+    for k, variable in enumerate(chosen[: many[-1] + 1] if many else ()):
+        own = [part for part in parts if terms.variables(part) == frozenset({variable.name})]
+        values = _filtered(variable, list(islice(variable.ordered(), FIRST)), own)
+        few[variable.name] = replace(variable, values=tuple(values if k == many[-1] else values[:1]))
+    found = decide(replace(obligation, variables=tuple(few.get(v.name, v) for v in obligation.variables)), limit)
+    return replace(found, reason=f"enumeration, {found.points} points") if found.holds is False else None
 
 
 def least_index(grid: Grid, failing: Array, lane: Term | None) -> tuple[int, ...]:

@@ -75,17 +75,17 @@ class Tiers:
             self.compared(outcome, obligation)
             points = f", {outcome.points} points" if outcome.points else ""
             return replace(outcome, reason=f"enumeration{points}" if points else "structure")
+        asked = replace(obligation, variables=self.bounded(obligation.variables))
         if not self.solver:
-            return outcome
+            return enumeration.refuted_first(asked, self.limit) or outcome
         from tilecheck.prove import smt
 
-        asked = replace(obligation, variables=self.bounded(obligation.variables))
         found = smt.decide(asked, self.rlimit)
         if found.holds is None:
             outcome = enumeration.decide(obligation, self.limit)
             if outcome.holds is not None:
                 return replace(outcome, reason=f"enumeration, {outcome.points} points")
-            return replace(found, reason=f"{outcome.reason}; {found.reason}")
+            return enumeration.refuted_first(asked, self.limit) or replace(found, reason=f"{outcome.reason}; {found.reason}")
         return found if found.holds else self._completed(asked, found)
 
     def solved(self, obligation: Obligation, reason: str) -> Outcome:

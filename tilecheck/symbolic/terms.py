@@ -253,7 +253,7 @@ def mul(a: Term, b: Term) -> Term:
 
 def sub(a: Term, b: Term) -> Term:
     """a - b."""
-    return add(a, mul(-1, b))
+    return 0 if a == b else add(a, mul(-1, b))
 
 
 def floordiv(a: Term, b: Term) -> Term:
@@ -278,17 +278,17 @@ def tmod(a: Term, b: Term) -> Term:
 
 def xor(a: Term, b: Term) -> Term:
     """Bitwise exclusive or."""
-    return a if _is(b, 0) else b if _is(a, 0) else _binary("^", a, b)
+    return 0 if a == b else a if _is(b, 0) else b if _is(a, 0) else _binary("^", a, b)
 
 
 def bit_and(a: Term, b: Term) -> Term:
     """Bitwise and."""
-    return 0 if _is(a, 0) or _is(b, 0) else _binary("&", a, b)
+    return a if a == b else 0 if _is(a, 0) or _is(b, 0) else _binary("&", a, b)
 
 
 def bit_or(a: Term, b: Term) -> Term:
     """Bitwise or."""
-    return a if _is(b, 0) else b if _is(a, 0) else _binary("|", a, b)
+    return a if _is(b, 0) or a == b else b if _is(a, 0) else _binary("|", a, b)
 
 
 def shl(a: Term, b: Term) -> Term:
