@@ -74,7 +74,7 @@ def call_of(row: dict[str, str]) -> Any:
     if operands.endswith("pol"):
         parameters["cache_policy"] = 0
     document = {"schema": "tilecheck/call@1", "opcode": opcode, "scope": "thread", "operands": pair, "parameters": parameters}
-    return read_call(document)
+    return read_call(document | ({"launch": {"block": [1], "cluster": [2]}} if "cta_group::2" in opcode else {}))
 
 
 def test_the_table_has_as_many_rows_as_we_think():
