@@ -82,6 +82,10 @@ REFUTED: dict[str, tuple[str, Document]] = {
     "extents without an area": ("descriptor", area("== 0")),
     "an address and a pitch that cannot be right at once": ("descriptor", slanted("P+4")),
     "a bounding box that is always empty": ("descriptor", tall(3, -1, 3, 1, 3)),
+    "a start outside of a bounding box of what lies below the base": (
+        "src.bounds",
+        tall(2, 1, 0, 4, 4, layout="S[(3,H,6,64):(-384*H,384,64,1)]"),
+    ),
     "a start outside of a bounding box that may be empty": ("coords.bounds", tall(3, -1, 5, 1, 20)),
 }
 

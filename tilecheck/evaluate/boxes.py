@@ -74,7 +74,7 @@ class Boxes:
         if image is not None and self.fields.image is not None:
             yield f"{image}.shape"
         if self.axes is not None:
-            yield from ("coords", "coords.index.range", *(("coords.bounds",) if self.fields.walk is not None else ()))
+            yield from ("coords", "coords.index.range")
         if self.image is not None and self.fields.image is not None:
             shorts = ("owner", *(("replica",) if self.image.write else ()), "index.range", "bounds", "aligned", "base.period", "image")
             yield from (f"{image}.{short}" for short in shorts)
@@ -82,6 +82,8 @@ class Boxes:
             f"{tensor}.{short}"
             for short in ("shape", "owner", *(("replica",) if self.tensor.write else ()), "index.range", "bounds", "aligned")
         )
+        if self.axes is not None and self.fields.walk is not None:
+            yield "coords.bounds"
         yield from (f"{operand.name}.backing" for operand in self.case.operands)
 
     def own(self, clause: str) -> bool:
