@@ -265,7 +265,34 @@ def test_a_pair_is_computed_half_by_half():
     row = next(row for row in predicted(call("cvt.rn.f16x2.f32")) if row[3:5] == [7, 1])
     assert [(one["bit"], one["of"][0][1][0]) for one in row[7]["entries"]] == [(0, "B"), (16, "A")]
     halves = predicted(number(call("fma.rn.f16x2"), 3, 0x3C00BC00))[0][7]["entries"]
-    assert [one["of"][2][1] for one in halves] == [{"bits": 0x3C00BC00}, {"bits": 0x3C00}]
+    assert [one["of"][2][1] for one in halves] == [{"bits": 0xBC00}, {"bits": 0x3C00}]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "place", "number_", "sources"),
+    [
+        ("cvt.rn.f16x2.f32", 1, 1.5, [None, 1.5]),
+        ("cvt.rn.bf16x2.f32", 2, 3, [3, None]),
+        ("cvt.rn.satfinite.e4m3x2.f32", 1, 0.25, [None, 0.25]),
+        ("cvt.rz.satfinite.ue8m0x2.f32", 2, 2.0, [2.0, None]),
+        ("add.f16x2", 2, 0x3C003800, [{"bits": 0x3800}, {"bits": 0x3C00}]),
+        ("add.f32x2", 2, -1, [{"bits": 0xFFFFFFFF}, {"bits": 0xFFFFFFFF}]),
+        ("add.f32", 2, 1.5, [1.5]),
+        ("add.s32", 2, -1, [-1]),
+    ],
+)
+def test_a_number_is_bits_where_the_register_in_whose_place_it_stands_holds_several(opcode, place, number_, sources):
+    """sources: what stands in the place of the number for each part of the result, None where the part has another source."""
+    entries = predicted(number(call(opcode), place, number_))[0][7]["entries"]
+    found = [[source for _, source in one["of"] if not isinstance(source, list)] for one in entries]
+    assert found == [[] if source is None else [source] for source in sources]
+
+
+def test_an_expression_is_a_number_of_a_pair_that_is_converted():
+    entries = predicted(symbolic(call("cvt.rn.f16x2.f32"), 1, "n * n"), n=-3)[0][7]["entries"]
+    assert entries[1]["of"] == [["f32", 9]]
+    packed = predicted(symbolic(call("add.f16x2"), 2, "n"), n=-3)[0][7]["entries"]
+    assert [one["of"][1][1] for one in packed] == [{"bits": 0xFFFD}, {"bits": 0xFFFF}]
 
 
 def test_a_number_is_moved():

@@ -22,8 +22,12 @@ class Computations(Replay):
         self.target = self.operands[str(data["dst"])]
         self.by = ".".join([str(data["operator"]), *data["words"]])
         self.results: list[Mapping[str, Any]] = list(data["results"])
-        self.whole = len(self.results) == 1
-        """Whether a register is one number; else a number in the place of an operand is the bits of several."""
+        places: dict[str, set[int]] = {}
+        for one in self.results:
+            for name, bit, _ in one["of"]:
+                places.setdefault(str(name), set()).add(int(bit))
+        self.part_bits = {name: sorted(bits)[1] - min(bits) for name, bits in places.items() if len(bits) > 1}
+        """The bits of one part of an operand whose register holds several numbers: a number in its place is the bits of all of them."""
 
     def image(self) -> Image:
         """Every slot that the call writes; UnpredictedError where an instruction reads what an earlier one wrote."""
@@ -61,7 +65,8 @@ class Computations(Replay):
         operand = self.operands.get(name)
         if operand is None:
             found = number(self.scene(thread), name, thread)
-            return found if self.whole else {"bits": int(found) >> bit}
+            bits = self.part_bits.get(name)
+            return found if bits is None else {"bits": int(found) >> bit & ((1 << bits) - 1)}
         unit = self._unit(name, thread, repeat)
         if operand.tensor == self.target.tensor and not written.isdisjoint(_bytes(unit)):
             raise UnpredictedError(
