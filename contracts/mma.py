@@ -36,7 +36,7 @@ from tilecheck.symbolic import var
 from tilecheck.symbolic.terms import Term
 
 PACKED = ("float32", "int32", "uint32", "bits32")
-ACCUMULATORS = {"f16": PACKED, "f32": ("float32", "bits32"), "f64": ("float64", "bits64"), "s32": ("int32", "bits32")}
+ACCUMULATORS = {"f16": PACKED, "f32": ("float32", "bits32"), "f64": ("float64", "bits64"), "s32": ("int32", "uint32", "bits32")}
 """The containers that C and D are taken in: a word of two halves is raw bits, a number keeps its type."""
 BITS = {
     "f16": 16,

@@ -46,7 +46,7 @@ EVERY = tuple(range(8, 257, 8))
 FEW = (8, 16, 24, *range(32, 257, 16))
 """N of floats, and of integers and single bits."""
 PACKED = ("float32", "int32", "uint32", "bits32")
-SUMS = {"f16": PACKED, "f32": ("float32", "bits32"), "s32": ("int32", "bits32")}
+SUMS = {"f16": PACKED, "f32": ("float32", "bits32"), "s32": ("int32", "uint32", "bits32")}
 """The containers of D: a word of two halves is raw bits, a number keeps its type."""
 STORED = {
     "f16": ("float16", "bits16"),

@@ -6,7 +6,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.gpu.wgmma_forms import Stored, opcode_of, wgmma_document
 from tilecheck.cli import main
+from tilecheck.document import read_call
+from tilecheck.evaluate import Model
+from tilecheck.evaluate.predict import UnpredictedError
+from tilecheck.spec import Contract, data, find_contract
 from tilecheck.spec.table import BUILT_IN
 
 DATA = Path(__file__).parent.parent / "data"
@@ -84,6 +89,12 @@ def test_explain_knows_architectures_and_unknown_mnemonics(capsys: pytest.Captur
     assert "needs sm_100" in output(capsys, "explain", "ld.global.v8.b32", "--arch", "sm_90a", status=1)
     assert "no contract knows the mnemonic frobnicate" in output(capsys, "explain", "frobnicate.b32", status=3)
     assert "space.explicit" in " ".join(output(capsys, "explain", "ld.v4.b32").split())
+
+
+def test_explain_says_that_agree_is_a_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no instruction, a question about two operands" in " ".join(output(capsys, "explain", "agree").split())
+    assert "asks" in json.loads(output(capsys, "explain", "agree", "--format", "json"))
+    assert "no contract knows the mnemonic agree" in output(capsys, "explain", "agree.b32", status=3)
 
 
 @pytest.mark.parametrize("opcode", ["", ".", "..", "ld", "ld.", "ld..b32", "ld." + "v4." * 5000, "\x1b[31m", "[bold]ld", "\ud800"])
@@ -274,3 +285,30 @@ def test_one_document_is_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text(json.dumps([CALL, CALL]))
     assert main(["predict", str(path)]) == 2
     assert "found 2 calls, expected one" in capsys.readouterr().err
+
+
+def test_predict_names_no_more_products_than_its_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "large.json"
+    form = opcode_of("f16", 256, "f32")
+    path.write_text(json.dumps({**wgmma_document(form, None, Stored(), (1, 1, 2)), "id": "large"}))
+    assert main(["predict", str(path)]) == 1
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert "no image: it would name 524288 products, the limit is 262144" in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_the_products_that_are_counted_are_those_that_the_image_names() -> None:
+    for document in (
+        wgmma_document(opcode_of("f16", 8, "f32"), None, Stored(), (1, 1, 2)),
+        wgmma_document(opcode_of("s8", 8, "s32", "u8", sparse=True), None, Stored()),
+    ):
+        call = read_call(document)
+        contract = find_contract(call.opcode)
+        assert isinstance(contract, Contract)
+        model = Model(data(contract), call.to_json())
+        rows = model.predict({}).registers
+        named = sum(len(entry["products"]) for row in rows for entry in row[-1]["entries"])
+        assert len(model.predict({}, most=named).registers) == len(rows)
+        with pytest.raises(UnpredictedError, match=f"it would name {named} products, the limit is {named - 1}"):
+            model.predict({}, most=named - 1)

@@ -125,6 +125,8 @@ CASES: dict[str, tuple[Json, str, str | None]] = {
     ),
     "A of halves": (with_operand(call(), 1, dtype="float16"), "refuted", "a.storage"),
     "A in shared memory": (with_operand(call(), 1, space="shared", layout="S[(1,1,16,8):(128,128,8,1)]"), "refuted", "a.storage"),
+    "D and C of unsigned integers": (with_operand(with_operand(call(BYTES), 0, dtype="uint32"), 3, dtype="uint32"), "proved", None),
+    "D of floats for integers": (with_operand(call(BYTES), 0, dtype="float32"), "refuted", "d.type"),
     "D of integers for floats": (with_operand(call(), 0, dtype="int32"), "refuted", "d.type"),
     "C of floats for integers": (with_operand(call(BYTES), 3, dtype="float32"), "refuted", "c.type"),
     "the two bits of the register of A exchanged (report B08)": (with_operand(call(), 1, layout=A16.format(row=2, word=1)), "proved", None),

@@ -31,6 +31,15 @@ def test_a_rule_is_kept_or_broken_as_its_case_says(name):
         assert set(answer.failures) == failing
 
 
+@pytest.mark.parametrize("value", [7, 0, "imm", [1], True])
+def test_the_numbers_that_a_selector_takes_are_named(value):
+    document = parameters(shared(), imm_scale_a=value) | {"symbols": [{"name": "imm"}]}
+    (failing,) = check(read_call(document)).failing
+    assert failing.id == "operands"
+    assert failing.counterexample is not None
+    assert failing.counterexample.expected == "the number 1 or -1"
+
+
 def test_every_form_that_a_gpu_runs_is_proved():
     for form in wgmma_forms()[::9]:
         verdict = check(read_call(form.document))

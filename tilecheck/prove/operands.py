@@ -19,7 +19,7 @@ from tilecheck.prove.scalars import number_fault
 from tilecheck.prove.tiers import Tiers
 from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, names_thread
-from tilecheck.spec.contract import KINDS, Contract, Memory, Register
+from tilecheck.spec.contract import KINDS, Contract, Memory, Parameter, Register
 from tilecheck.spec.descriptor import FIELD_NAMES, MAJORS
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.parse import is_truth, parse
@@ -84,15 +84,9 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "takes no parameter"
             found.append(Finding(f"the parameter {name} is unknown here: {contract.opcode} {takes}", ", ".join(known), name))
-        elif not _fits(value, known[name].kind) or misplaced(call, known[name]):
-            found.append(
-                Finding(
-                    f"the parameter {name} is {_said(value)}, expected {KINDS[known[name].kind]}", KINDS[known[name].kind], _said(value)
-                )
-            )
-        elif known[name].kind == "selector" and value not in known[name].choices:
-            choices = ", ".join(map(str, known[name].choices))
-            found.append(Finding(f"the parameter {name} is {value}, expected one of {choices}", f"one of {choices}", str(value)))
+        elif not _fits(value, known[name].kind) or misplaced(call, known[name]) or _unlisted(value, known[name]):
+            wanted = _expected(known[name])
+            found.append(Finding(f"the parameter {name} is {_said(value)}, expected {wanted}", wanted, _said(value)))
         elif known[name].unless in given:
             other = str(known[name].unless)
             found.append(Finding(f"{name} and {other} exclude each other", f"{name} or {other}", f"{name} and {other}"))
@@ -105,6 +99,15 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
         if parameter.name in given and needs is not None and given[parameter.name] is not False and needs not in given:
             found.append(Finding(f"{parameter.name} means nothing without {needs}", needs, "none"))
     return found
+
+
+def _unlisted(value: Value, parameter: Parameter) -> bool:
+    return parameter.kind == "selector" and value not in parameter.choices
+
+
+def _expected(parameter: Parameter) -> str:
+    """What a value of a parameter looks like: its choices by name, else its kind."""
+    return f"the number {' or '.join(map(str, parameter.choices))}" if parameter.kind == "selector" else KINDS[parameter.kind]
 
 
 def _fits(value: Value, kind: str) -> bool:

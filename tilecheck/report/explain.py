@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 LEGAL, ILLEGAL, UNKNOWN = "legal", "illegal", "unknown"
+QUESTION = "agree"
+ANSWERS = (
+    "no instruction, a question about two operands, the view of a writer and that of a reader: does each coordinate name the very bits of one allocation (in "
+    "registers of the same thread too) in both, for all values of the symbols and all threads? Proved, or refuted by storage, shape, bounds, replica or image"
+)
+"""What the opcode that is no instruction asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class Explanation:
         if self.entry is not None:
             document["spelling"] = self.entry.grammar.order()
             document["source"] = self.entry.grammar.source
+        if self.opcode == QUESTION:
+            document["asks"] = ANSWERS
         if self.bad is not None:
             document |= {"qualifier": self.bad.qualifier, "why": self.bad.why, "nearest": list(self.bad.nearest)}
         if self.contract is not None:
@@ -65,6 +73,8 @@ class Explanation:
 def explain(opcode: str, arch: str | None = None) -> Explanation:
     """What is known of an opcode; `illegal` also where `arch` is below the form's floor."""
     found, entry = find_contract(opcode), find_entry(mnemonic_of(opcode))
+    if opcode == QUESTION:
+        return Explanation(opcode, LEGAL)
     if found is None or entry is None:
         return Explanation(opcode, UNKNOWN)
     if isinstance(found, BadSpelling):
@@ -77,6 +87,8 @@ def explain(opcode: str, arch: str | None = None) -> Explanation:
 def as_text(explanation: Explanation, *, terminal: bool) -> str:
     """The explanation for people."""
     opcode = plain(explanation.opcode)
+    if explanation.opcode == QUESTION:
+        return render(_table([("opcode", opcode), ("asks", plain(ANSWERS))]), terminal=terminal)
     if explanation.entry is None:
         from tilecheck.spec.table import BUILT_IN
 
