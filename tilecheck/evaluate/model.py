@@ -295,10 +295,16 @@ class Model:
             raise ValueError(f"the point gives no base({operand.tensor})")
         return given if given in residues else None
 
-    def predict(self, values: Values, elected: int = 0) -> Image:
-        """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies."""
+    def predict(self, values: Values, elected: int = 0, *, most: int | None = None) -> Image:
+        """What the call leaves in registers and memory; `values` gives every symbol a number, or a list where it varies.
+
+        most: how many products may be named, None for any number; UnpredictedError where there are more.
+        """
         if self.case.product is not None:
-            return Products(self.case, self.case.product, values, elected).image()
+            found = Products(self.case, self.case.product, values, elected)
+            if most is not None and found.count > most:
+                raise UnpredictedError(f"it would name {found.count} products, the limit is {most}; `reconstruct` has none")
+            return found.image()
         if self.boxes is not None:
             return BoxImage(self.boxes, values, elected).image()
         if self.case.computed is not None and self.case.move["src"] not in self.operands:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tilecheck.report.items import AnyOutcome
     from tilecheck.report.values import Values
 
+MOST_PRODUCTS = 1 << 18
+"""The products that `predict` names: some seconds of work, and some megabytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -198,7 +201,7 @@ def emit(request: Request) -> Result:
 
 
 def predict(request: Request) -> Result:
-    """The image a proved call writes; exit status 1 and no image for any other."""
+    """The image a proved call writes; exit status 1 and no image for any other, and where it names more than MOST_PRODUCTS products."""
     outcome, refused = _proved(request)
     if refused is not None:
         return Result(None, FAILED, refused.note)
@@ -209,11 +212,11 @@ def predict(request: Request) -> Result:
     call = outcome.item.call
     contract = find_contract(call.opcode)
     if contract is None or isinstance(contract, BadSpelling):
-        return Result(None, FAILED, f"no image: {call.opcode} writes nothing")
+        return Result(None, FAILED, f"no image: {call.opcode} writes nothing\n")
     try:
-        image = Model(data(contract), call.to_json()).predict(_values(request, outcome), request.options.elected)
+        image = Model(data(contract), call.to_json()).predict(_values(request, outcome), request.options.elected, most=MOST_PRODUCTS)
     except UnpredictedError as gap:
-        return Result(None, FAILED, f"no image: {gap}")
+        return Result(None, FAILED, f"no image: {gap}\n")
     document: Mapping[str, object] = image.to_json()
     if request.options.format == "text":
         from tilecheck.report.image import as_text
