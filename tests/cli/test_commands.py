@@ -84,6 +84,20 @@ def test_explain_names_the_qualifier_at_fault_and_the_legal_neighbours(capsys: p
     assert "ld.global.v4.b32" in document["nearest"]
 
 
+@pytest.mark.parametrize(
+    ("opcode", "said"),
+    [
+        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16.f16", ".f16 is superfluous: .d.a.b are written already, as .f32.f16.f16"),
+        ("ld.global.shared.b32", ".shared cannot be combined with .global"),
+        ("ld.global.global.b32", ".global is written twice"),
+    ],
+)
+def test_explain_tells_one_qualifier_too_many_from_two_that_exclude_each_other(
+    opcode: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in " ".join(output(capsys, "explain", opcode, status=1).split())
+
+
 def test_explain_knows_architectures_and_unknown_mnemonics(capsys: pytest.CaptureFixture[str]) -> None:
     output(capsys, "explain", "ld.global.v8.b32", "--arch", "sm_100")
     assert "needs sm_100" in output(capsys, "explain", "ld.global.v8.b32", "--arch", "sm_90a", status=1)

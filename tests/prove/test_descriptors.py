@@ -198,7 +198,7 @@ def test_a_counterexample_names_row_and_column_and_both_addresses():
         ("ldo_bytes 2048 would read it there", document(16, 16, 16, [128, 128, 0], "S[(2,8,2,8):(64,8,1024,1)]")),
         ("ldo_bytes and sdo_bytes exchanged would read it there", BROKEN["exchanged strides"][1]),
         ("swizzle 3, k-major, would read it there", BROKEN["another swizzle than the view"][1]),
-        ("no change of a single field would", BROKEN["a plain row-major tile"][1]),
+        ("no change of a single field makes the instruction read this view", BROKEN["a plain row-major tile"][1]),
     ],
 )
 def test_a_counterexample_names_the_field_that_explains_it(words, form):

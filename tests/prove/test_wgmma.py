@@ -9,8 +9,9 @@ import pytest
 
 from tests.gpu.wgmma_forms import Stored, opcode_of, ring, wgmma_document, wgmma_forms
 from tests.prove.wgmma_cases import CASES, fragments, parameters, shared
-from tilecheck import check
+from tilecheck import InputError, apply, check
 from tilecheck.document import read_call
+from tilecheck.evaluate.model import Point
 from tilecheck.prove.replay import model_of
 from tilecheck.report.hints import hint
 from tilecheck.spec import find_contract
@@ -78,6 +79,23 @@ def test_two_values_of_a_symbol_are_those_of_two_threads(level, condition, here,
     found = counterexample(parameters(shared(symbols=symbols), accum=condition), "participation")
     assert (found.warp, found.lane) == here
     assert f"and False in {there}" in found.sentence
+
+
+@pytest.mark.parametrize("value", [True, 2])
+def test_a_selector_says_which_numbers_it_takes(value):
+    call = read_call(parameters(shared(), imm_scale_a=value))
+    clause = next(one for one in check(call).failing if one.id == "operands")
+    assert "expected the number 1 or -1" in (clause.reason or "")
+    point = model_of(call, find_contract(call.opcode))
+    assert point.observe("operands", Point()).expected == "imm_scale_a to be the number 1 or -1"
+
+
+def test_what_is_no_parameter_and_no_operand_is_an_input_error():
+    with pytest.raises(InputError, match=r"imm_scale_a: found 1\.0, expected an integer"):
+        read_call(parameters(shared(), imm_scale_a=1.0))
+    call = read_call(fragments())
+    with pytest.raises(InputError, match=r"operands\[2\]: found a NoneType, expected a view"):
+        apply(call.opcode, *call.operands[:2], None, scope="warpgroup")
 
 
 def test_the_advice_counts_the_lanes_of_a_warpgroup():

@@ -462,5 +462,8 @@ def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given
         if parameter["needs"] and parameter["needs"] not in given and given[name] is not False:
             return f"{name} only together with {parameter['needs']}", f"{name} alone"
         if not of_kind(parameter, given[name]):
-            return f"{name} to be a {parameter['kind']}", f"{given[name]!r}"
+            one = (
+                f"the number {' or '.join(map(str, parameter['choices']))}" if parameter["kind"] == "selector" else f"a {parameter['kind']}"
+            )
+            return f"{name} to be {one}", f"{given[name]!r}"
     return None

@@ -129,7 +129,7 @@ class Matrix:
         unswizzled = self.swizzled(mode, actual + self._base(mode)) - self._base(mode)
         wanted, found = _both(place(expected), place(before)), _both(place(actual), place(unswizzled))
         spot = f"{f'repeat {list(site.repeat)} ' if site.repeat else ''}(row {site.atom[self.across]}, column {site.atom[self.along]})"
-        hint = next(self._explanations(site), "no change of a single field would")
+        hint = next(self._explanations(site), "no change of a single field makes the instruction read this view")
         where = f"{who(site.scene, site.thread)}: {self.operand.name} {spot}"
         return Observation(wanted, found, f"{where} is read at {wanted}, the view has it at {found}; {hint}.")
 

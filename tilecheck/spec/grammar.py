@@ -170,10 +170,14 @@ class Grammar:
     def _misplaced(self, token: str, found: Mapping[str, str]) -> BadSpelling:
         if token == "":
             return BadSpelling(".", "an empty qualifier between two dots")
-        slot = next((s for s in self.slots if token in s.values), None)
-        if slot is None:
+        takes = [s for s in self.slots if token in s.values]
+        if not takes:
             return BadSpelling(f".{token}", f"{self.mnemonic} has no qualifier .{token}")
-        if found[slot.name]:
+        slot, full = takes[0], all(found[s.name] for s in takes)
+        if full and len(takes) > 1:
+            places, have = ("".join(f".{text}" for text in texts) for texts in ((s.name for s in takes), (found[s.name] for s in takes)))
+            return BadSpelling(f".{token}", f".{token} is superfluous: {places} are written already, as {have}")
+        if full:
             again = "written twice" if found[slot.name] == token else f"cannot be combined with .{found[slot.name]}"
             return BadSpelling(f".{token}", f".{token} is {again}" if again == "written twice" else f".{token} {again}")
         return BadSpelling(f".{token}", f".{token} is written too late: the order is {self.order()}")
