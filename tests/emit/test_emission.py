@@ -255,3 +255,13 @@ def test_the_ptx_version_follows_architecture_and_form():
         "8.8",
     ]
     assert version("sm_75", "ld.volatile.local.b32") == "9.1"
+
+
+def test_an_operand_named_like_the_allocation_of_another_is_not_given_its_registers():
+    view = {"space": "register", "dtype": "float32", "shape": [4, 1]}
+    operands = [{"name": "D", "tensor": "A", **view}, {"name": "A", **view}, {"name": "B", **view}]
+    document = {"schema": "tilecheck/call@1", "opcode": "add.f32", "scope": "thread", "operands": operands}
+    with pytest.raises(EmissionError, match="operand A has the name of the allocation of D"):
+        emit(read_call(document))
+    operands[1]["tensor"] = "A"
+    assert "add.f32 %A_0, %A_0, %B_0;" in emit(read_call(document)).ptx

@@ -263,6 +263,12 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
         label = view.tensor.name if not same else f"{view.tensor.name}#{same + 1}"
         taken = seen(view, spec)
         operands.append(Bound(spec, taken, trace(taken, known), label, view.tensor.tensor or label))
+    for one in operands:
+        other = next((o for o in operands if o.view.tensor.tensor == one.label), None)
+        if one.view.tensor.tensor is None and other is not None:
+            raise EmissionError(
+                f"operand {one.label} has the name of the allocation of {other.label}, which it does not share: rename one, or name the `tensor`"
+            )
     group = group_terms(call, contract.collective)
     shaped = [o for o in operands if contract.box is None or o.spec.name != contract.box.tensor]  # a tensor has no repeat axes
     return Binding(call, contract, tuple(operands), group, _repeat(shaped, len(group), contract), run, ranges, numbers)
