@@ -78,11 +78,11 @@ class Products(Replay):
         """How many products the image names."""
         free, extents = self.case.repeat_axes
         own = self.sides["dst"]
-        of_entry = sum(len(self._lines(dict(zip(own.names, index, strict=True)))) for index in own.places)
+        of_entry = sum(len(self._left_entries(dict(zip(own.names, index, strict=True)))) for index in own.places)
         writing = sum(self.scene(thread).predicate(thread) for thread in self.executing())
         return writing * prod(free or ()) * prod(extents[name] for name in self.case.loops) * of_entry
 
-    def _lines(self, own: Mapping[str, int]) -> list[Index]:
+    def _left_entries(self, own: Mapping[str, int]) -> list[Index]:
         """The entries of left that an entry of the destination is made of."""
         names = self.sides["left"].names
         return self.rows_of[tuple(own[names[k]] for k in self.kept)]
@@ -180,7 +180,7 @@ class Products(Replay):
     def _pairs(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Iterator[list[Any]]:
         """The entries that are multiplied in one step, in the order of the index that is summed over: of left, of right, and their scales."""
         left, right, own = self.sides["left"], self.sides["right"], dict(zip(self.sides["dst"].names, index, strict=True))
-        for at in self._lines(own):
+        for at in self._left_entries(own):
             named = {**own, **dict(zip(left.names, at, strict=True))}
             other = tuple(named[name] for name in right.names)
             pair: list[Any] = [self._source(left, thread, free, step, at)]
