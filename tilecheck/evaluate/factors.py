@@ -74,7 +74,7 @@ class Factored(Products):
 
     def _step(self, thread: Thread, free: Coordinate, step: dict[str, int]) -> Factors:
         dst, left, right = (self.sides[name] for name in ("dst", "left", "right"))
-        (rows, lines), (columns, others) = (self._numbered(name, thread, free, step) for name in ("left", "right"))
+        (rows, lines), (columns, others) = (self._lines(name, thread, free, step) for name in ("left", "right"))
         first = next(k for k, name in enumerate(dst.names) if name in left.names)
         entries: list[Entry] = []
         for index, (atom, number) in dst.places.items():
@@ -85,7 +85,7 @@ class Factored(Products):
         chosen = None if self.choice is None else self._choices(self.choice, thread, free, step)
         return Factors(lines, others, entries, dst.unit_bits, (dst.type, left.type, right.type), self.combine, self.negated, chosen)
 
-    def _numbered(self, name: str, thread: Thread, free: Coordinate, step: dict[str, int]) -> tuple[dict[int, int], list[list[Row]]]:
+    def _lines(self, name: str, thread: Thread, free: Coordinate, step: dict[str, int]) -> tuple[dict[int, int], list[list[Row]]]:
         """(place of each row of a factor by its number, the sources of each row over the index that is summed over and its loop)."""
         side, found = self.sides[name], self._by_line(name)
         inner = self._inner(step)
