@@ -77,10 +77,14 @@ def test_a_term_that_stays_inside_has_no_intermediate_value_outside(text, given_
         ("(n << 3) >> 1", (0, 4_000_000, 4, 0)),
         ("select(i > 1, 6, 10)", (6, 10, 4, 2)),
         ("min(4 * i, 8)", (0, 8, 4, 0)),
+        ("n - 3 * (n // 3)", (0, 2, 1, 0)),
+        ("5 + 4 * n - n // 3 * 12", (5, 13, 4, 1)),
+        ("n - n // 3 * 3 + 2 * i - 10 * (i // 5)", (0, 8, 1, 0)),
+        ("3 * (n // 3) - n", (-2, 0, 1, 0)),
     ],
 )
 def test_a_usual_start_is_known_exactly_enough(text, expected):
-    found = known(parse(text), {"n": ranged(0, 1_000_000), "i": ranged(0, 3)})
+    found = known(normal(parse(text)), {"n": ranged(0, 1_000_000), "i": ranged(0, 3)})
     assert (found.low, found.high, found.modulus, found.residue) == expected
 
 
@@ -88,3 +92,12 @@ def test_bounds_are_cut_to_the_congruence():
     assert (ranged(1, 10, 4).low, ranged(1, 10, 4).high) == (4, 8)
     assert met(ranged(0, 100, 8), 9, 17) == Known(16, 16, 0, 16)
     assert joined(ranged(4, 4), ranged(10, 10)) == Known(4, 10, 6, 4)
+
+
+@pytest.mark.parametrize("weight", [1, -2, 4])
+@pytest.mark.parametrize("divisor", [2, 3, 8])
+def test_what_a_quotient_leaves_is_a_remainder(weight, divisor):
+    term = normal(parse(f"7 + {weight} * n - {weight * divisor} * (n // {divisor}) + i"))
+    one = known(term, {"n": ranged(-40, 40), "i": ranged(0, 3)})
+    assert one.high - one.low == abs(weight) * (divisor - 1) + 3
+    assert all(holds(one, evaluate(term, {"n": n, "i": i})) for n in range(-40, 41) for i in range(4))

@@ -94,7 +94,8 @@ def _node(node: Expr, env: Env, memo: dict[Term, Known]) -> Known:
         for value in values[1:]:
             first = joined(first, constant(value))
         return first
-    args = [known(arg, env, memo) for arg in arguments(node)]
+    parts = _remainders(list(arguments(node))) if op == "+" else arguments(node)
+    args = [known(arg, env, memo) for arg in parts]
     if op == "select":
         answer = truth(arguments(node)[0], env, memo)
         return joined(args[1], args[2]) if answer is None else args[1] if answer else args[2]
@@ -110,6 +111,25 @@ def _node(node: Expr, env: Env, memo: dict[Term, Known]) -> Known:
     low, high = node_bounds(op, [(a.low, a.high), (b.low, b.high)])
     modulus, residue = _congruence(op, a, b)
     return _tight(low, high, modulus, residue)
+
+
+def _remainders(parts: list[Term]) -> list[Term]:
+    """The parts of a sum with k*x - k*c*(x // c) as k*(x % c)."""
+    for part in parts:
+        if not isinstance(part, Expr) or part.op != "*" or not isinstance(part.args[0], int):
+            continue
+        weight, quotient = arguments(part)
+        if not isinstance(quotient, Expr) or quotient.op != "//" or not isinstance(weight, int):
+            continue
+        dividend, divisor = arguments(quotient)
+        if not isinstance(divisor, int) or divisor <= 0 or weight % divisor:
+            continue
+        whole = terms.mul(-weight // divisor, dividend)
+        if whole in parts:
+            rest = [one for one in parts if one is not part]
+            rest.remove(whole)
+            return _remainders([*rest, terms.mul(-weight // divisor, terms.mod(dividend, divisor))])
+    return parts
 
 
 def _scaled(one: Known, by: int) -> Known | None:
