@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from tilecheck.errors import InputError
 from tilecheck.scalar.nodes import CASTS, COMPARISONS, FUNCTIONS
 from tilecheck.scalar.types import SCALAR_TYPES
+from tilecheck.symbolic.tokens import Tokens, quoted
 
-MAX_LENGTH = 10_000
 MAX_DEPTH = 60
 MAX_HEIGHT = 100
 MAX_TOKENS = 1000
@@ -59,11 +59,6 @@ def parse(text: str) -> Syntax:
     return found
 
 
-def quoted(text: str) -> str:
-    """A text in messages, long ones cut."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
 def check_name(name: str, what: str) -> None:
     """InputError where a name is no identifier, or a word of the language."""
     if not NAME.match(name):
@@ -72,60 +67,17 @@ def check_name(name: str, what: str) -> None:
         raise InputError(f"{what} is named {name!r}, which is a word of the language")
 
 
-class _Parser:
+def _expected(character: str) -> str:
+    return "a number such as 1, 0x1f, 1.5 or 1e-3" if character.isdigit() else "a number, a name or an operator"
+
+
+class _Parser(Tokens):
     def __init__(self, text: str) -> None:
-        if len(text) > MAX_LENGTH:
-            raise InputError(f"a function of {len(text)} characters; at most {MAX_LENGTH} are read")
-        self.text = text
-        self.depth = 0
-        self.at = 0
-        self.tokens: list[tuple[str, str, int]] = []
-        position, end = 0, len(text.rstrip())
-        while position < end:
-            match = _TOKEN.match(text, position)
-            if match is None:
-                column = position + len(text[position:]) - len(text[position:].lstrip())
-                expected = "a number such as 1, 0x1f, 1.5 or 1e-3" if text[column].isdigit() else "a number, a name or an operator"
-                raise InputError(f"column {column + 1} of {quoted(text)}: found {text[column]!r}, expected {expected}")
-            kind = str(match.lastgroup)
-            self.tokens.append((kind, match.group(kind), match.start(kind)))
-            position = match.end()
-            if len(self.tokens) > MAX_TOKENS:
-                raise InputError(f"{quoted(text)} has more than {MAX_TOKENS} words and signs")
-
-    def fail(self, expected: str) -> InputError:
-        if self.at < len(self.tokens):
-            kind, value, column = self.tokens[self.at]
-            found = f"{kind} {value[:40]!r}" if kind == "name" else repr(value[:40])
-            return InputError(f"column {column + 1} of {quoted(self.text)}: found {found}, expected {expected}")
-        return InputError(f"column {len(self.text) + 1} of {quoted(self.text)}: found the end, expected {expected}")
-
-    @property
-    def column(self) -> int:
-        return self.tokens[self.at][2] + 1 if self.at < len(self.tokens) else len(self.text) + 1
-
-    def peek(self) -> str:
-        """The operator or word of the language that comes next, "" for anything else."""
-        if self.at >= len(self.tokens):
-            return ""
-        kind, value, _ = self.tokens[self.at]
-        return value if kind == "op" or value in KEYWORDS else ""
-
-    def take(self, *values: str) -> str:
-        found = self.peek()
-        if found and found in values:
-            self.at += 1
-            return found
-        return ""
-
-    def need(self, value: str) -> None:
-        if not self.take(value):
-            raise self.fail(f"`{value}`")
+        super().__init__(text, "a function", _TOKEN, KEYWORDS, MAX_TOKENS, _expected)
 
     def whole(self) -> Syntax:
         found = self.expression()
-        if self.at < len(self.tokens):
-            raise self.fail("an operator or the end")
+        self.end()
         return found
 
     def expression(self) -> Syntax:

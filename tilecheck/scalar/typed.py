@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from tilecheck.errors import InputError
 from tilecheck.scalar.nodes import CASTS, COMPARISONS, FUNCTIONS, SYMBOLS, Node
-from tilecheck.scalar.parse import Syntax, quoted
+from tilecheck.scalar.parse import Syntax
 from tilecheck.scalar.types import BITS, BOOL, FLOATS, SCALAR_TYPES, float_bits, integer_range
+from tilecheck.symbolic.tokens import quoted
 
 LOGIC = {"and": "both", "or": "either", "not": "not"}
 

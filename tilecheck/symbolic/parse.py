@@ -13,8 +13,8 @@ from functools import lru_cache
 from tilecheck.errors import InputError
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term
+from tilecheck.symbolic.tokens import Tokens, quoted
 
-MAX_LENGTH = 10_000
 MAX_DEPTH = 60
 MAX_TOKENS = 400
 MAX_BITS = 256
@@ -67,63 +67,21 @@ def is_truth(term: Term) -> bool:
     return isinstance(term, bool) if isinstance(term, int) else term.is_truth
 
 
-class _Parser:
+def _expected(character: str) -> str:
+    hints = {"/": "an integer operator (division is `//` or tdiv)", ".": "an integer", "=": "`==`", "!": "`!=` or `not`"}
+    return hints.get(character, "an integer, a name or an operator")
+
+
+class _Parser(Tokens):
     def __init__(self, text: str) -> None:
-        if len(text) > MAX_LENGTH:
-            raise InputError(f"an expression of {len(text)} characters; at most {MAX_LENGTH} are read")
-        self.text = text
-        self.depth = 0
-        self.tokens: list[tuple[str, str, int]] = []
-        position = 0
-        end = len(text.rstrip())
-        while position < end:
-            match = _TOKEN.match(text, position)
-            if match is None:
-                column = position + len(text[position:]) - len(text[position:].lstrip())
-                hint = self._hint(text[column])
-                raise InputError(f"column {column + 1} of {self._quoted()}: found {text[column]!r}, expected {hint}")
-            kind = str(match.lastgroup)
-            self.tokens.append((kind, match.group(kind), match.start(kind)))
-            position = match.end()
-            if len(self.tokens) > MAX_TOKENS:
-                raise InputError(f"{self._quoted()} has more than {MAX_TOKENS} words and signs")
-        self.at = 0
-
-    @staticmethod
-    def _hint(character: str) -> str:
-        hints = {"/": "an integer operator (division is `//` or tdiv)", ".": "an integer", "=": "`==`", "!": "`!=` or `not`"}
-        return hints.get(character, "an integer, a name or an operator")
-
-    def _quoted(self) -> str:
-        return repr(self.text if len(self.text) <= 60 else self.text[:57] + "...")
-
-    def fail(self, expected: str) -> InputError:
-        if self.at < len(self.tokens):
-            kind, value, column = self.tokens[self.at]
-            found = f"{kind} {value[:40]!r}" if kind != "op" else repr(value)
-            return InputError(f"column {column + 1} of {self._quoted()}: found {found}, expected {expected}")
-        return InputError(f"column {len(self.text) + 1} of {self._quoted()}: found the end, expected {expected}")
-
-    def peek(self) -> str:
-        if self.at >= len(self.tokens):
-            return ""
-        kind, value, _ = self.tokens[self.at]
-        return value if kind == "op" or value in KEYWORDS else ""
-
-    def take(self, *values: str) -> str:
-        found = self.peek()
-        if found and found in values:
-            self.at += 1
-            return found
-        return ""
+        super().__init__(text, "an expression", _TOKEN, KEYWORDS, MAX_TOKENS, _expected)
 
     def whole(self, *, truth: bool) -> Term:
         term = self.disjunction()
-        if self.at < len(self.tokens):
-            raise self.fail("an operator or the end")
+        self.end()
         if is_truth(term) != truth:
             wanted, got = ("a condition", "an integer") if truth else ("an integer", "a condition")
-            raise InputError(f"{self._quoted()} is {got}, expected {wanted}")
+            raise InputError(f"{quoted(self.text)} is {got}, expected {wanted}")
         return term
 
     def disjunction(self) -> Term:
@@ -180,7 +138,7 @@ class _Parser:
     def atom(self) -> Term:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise InputError(f"{self._quoted()} nests deeper than {MAX_DEPTH} levels")
+            raise InputError(f"{quoted(self.text)} nests deeper than {MAX_DEPTH} levels")
         try:
             return self._atom()
         finally:
@@ -189,7 +147,7 @@ class _Parser:
     def _atom(self) -> Term:
         if self.take("("):
             term = self.disjunction()
-            self.close()
+            self.need(")")
             return term
         if word := self.take("true", "True", "false", "False"):
             return word.lower() == "true"
@@ -224,9 +182,9 @@ class _Parser:
         args = [self.disjunction()]
         while self.take(","):
             args.append(self.disjunction())
-        self.close()
+        self.need(")")
         if len(args) != count and not (name in {"min", "max"} and len(args) > count):
-            raise InputError(f"{self._quoted()}: {name} takes {count} arguments, found {len(args)}")
+            raise InputError(f"{quoted(self.text)}: {name} takes {count} arguments, found {len(args)}")
         if name == "select":
             condition, then, otherwise = self.truth(args[0]), self.integer(args[1]), self.integer(args[2])
             return terms.select(condition, then, otherwise) if isinstance(condition, bool) else Expr("select", (condition, then, otherwise))
@@ -235,23 +193,19 @@ class _Parser:
             result = raw(name, result, self.integer(arg))
         return result
 
-    def close(self) -> None:
-        if not self.take(")"):
-            raise self.fail("`)`")
-
     def truth(self, term: Term) -> Term:
         if not is_truth(term):
-            raise InputError(f"{self._quoted()}: {_short(term)} is an integer, expected a condition")
+            raise InputError(f"{quoted(self.text)}: {_short(term)} is an integer, expected a condition")
         return term
 
     def integer(self, term: Term) -> Term:
         if is_truth(term):
-            raise InputError(f"{self._quoted()}: {_short(term)} is a condition, expected an integer")
+            raise InputError(f"{quoted(self.text)}: {_short(term)} is a condition, expected an integer")
         return term
 
     def checked(self, term: Term) -> Term:
         if isinstance(term, int) and term.bit_length() > MAX_BITS:
-            raise InputError(f"{self._quoted()}: an integer of {term.bit_length()} bits; at most {MAX_BITS} are read")
+            raise InputError(f"{quoted(self.text)}: an integer of {term.bit_length()} bits; at most {MAX_BITS} are read")
         return term
 
 
