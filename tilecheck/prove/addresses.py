@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tilecheck.call import INDEX_DTYPES
 from tilecheck.layout.steps import Slice
 from tilecheck.prove import structure
-from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, inside, ranges_of, within
+from tilecheck.prove.clause import NOTHING, Clause, Finding, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
 from tilecheck.scopes import hardware_terms, names_thread, written
@@ -208,6 +208,19 @@ def aligned(problem: Problem, side: Side, repeats: tuple[int, ...], spec: Memory
     begin = terms.add(first_bit(problem, side, repeats, spec), terms.mul(8, base))
     goal = terms.eq(terms.mod(begin, 8 * spec.align_bytes), 0)
     return element(problem, side, repeats, problem.accessing, goal, own, spec.row)
+
+
+def base_period(side: Side, period: int, swizzle: int, bases: tuple[int, ...]) -> tuple[str, str, list[Finding]]:
+    """The clause base.period: its id, its statement, and a base that is not known modulo the period of a hardware swizzle. period: bytes."""
+    name, statement = (
+        f"{side.spec.name}.base.period",
+        f"the base of {side.name} is known modulo {period} bytes, the period of swizzle {swizzle}",
+    )
+    if len(bases) == 1:
+        return name, statement, []
+    step = bases[1] - bases[0]
+    sentence = f"the base of {side.name} is known modulo {step} bytes, the swizzle acts on addresses modulo {period}"
+    return name, statement, [Finding(sentence, f"align, or base, modulo {period} bytes", f"modulo {step} bytes")]
 
 
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:

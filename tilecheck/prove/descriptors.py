@@ -129,7 +129,7 @@ def accesses(checker: Decisions, problem: Problem, side: Side, spec: Memory, rep
         return
     bases = base_residues(problem, side, mode.period_bytes)
     if mode.xors:
-        checker.addressing(f"{spec.name}.base.period", period_statement(side, mode), period_findings(side, mode, bases))
+        checker.addressing(*addresses.base_period(side, mode.period_bytes, mode.swizzle, bases))
         if len(bases) != 1 and not checker.never:
             return
     if field_findings(matrix):
@@ -183,20 +183,6 @@ def first(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Term:
 def start(problem: Problem, side: Side, mode: Mode, repeats: tuple[int, ...], base: int) -> Term:
     """The absolute bit address in the descriptor: the one that the swizzle takes to the first element."""
     return mode.hashed(terms.add(first(problem, side, repeats), 8 * base))
-
-
-def period_statement(side: Side, mode: Mode) -> str:
-    """What the clause `base.period` asks."""
-    return f"the base of {side.name} is known modulo {mode.period_bytes} bytes, the period of swizzle {mode.swizzle}"
-
-
-def period_findings(side: Side, mode: Mode, bases: tuple[int, ...]) -> list[Finding]:
-    """A base that is not known modulo the period."""
-    if len(bases) == 1:
-        return []
-    step = bases[1] - bases[0]
-    sentence = f"the base of {side.name} is known modulo {step} bytes, the swizzle acts on addresses modulo {mode.period_bytes}"
-    return [Finding(sentence, f"align, or base, modulo {mode.period_bytes} bytes", f"modulo {step} bytes")]
 
 
 # --- the walk ---------------------------------------------------------------------------------------------------------

@@ -172,8 +172,7 @@ def accesses(checker: Decisions, problem: Problem, image: Side, box: Box, repeat
         return True
     name, bases = image.spec.name, base_residues(problem, image, pattern.period_bytes)
     if pattern.xors:
-        statement = f"the base of {image.name} is known modulo {pattern.period_bytes} bytes, the period of swizzle {pattern.code}"
-        checker.addressing(f"{name}.base.period", statement, period_findings(image, pattern.period_bytes, bases))
+        checker.addressing(*addresses.base_period(image, pattern.period_bytes, pattern.code, bases))
         if len(bases) != 1 and not checker.never:
             return True
     if box.walked is not None and box.walked.halo != 0:
@@ -188,15 +187,6 @@ def no_halo(problem: Problem, box: Box) -> Obligation:
     """No instruction loads halo pixels, whose places are not known."""
     halo = 0 if box.walked is None else ground(box.walked.halo, problem.call.launch)
     return Obligation((*problem.symbols, *problem.thread_variables()), issuing(problem, box), terms.eq(halo, 0))
-
-
-def period_findings(image: Side, period: int, bases: tuple[int, ...]) -> list[Finding]:
-    """A base that is not known modulo the period."""
-    if len(bases) == 1:
-        return []
-    step = bases[1] - bases[0]
-    sentence = f"the base of {image.name} is known modulo {step} bytes, the swizzle acts on addresses modulo {period}"
-    return [Finding(sentence, f"align, or base, modulo {period} bytes", f"modulo {step} bytes")]
 
 
 def origin(problem: Problem, image: Side, box: Box, repeats: tuple[int, ...]) -> Clause:
