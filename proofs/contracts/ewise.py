@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator
 
 from tilecheck import S, Tensor, Theorem, TileLayout, axis, claim, eq, ewise, le, lt, ne, theorem
 from tilecheck.call import Call, Launch
@@ -12,6 +11,7 @@ from tilecheck.scalar import Function
 from tilecheck.scalar.compose import written
 from tilecheck.scalar.types import PTX
 from tilecheck.spec import Composition, Contract, data, find_contract
+from tilecheck.spec.contract import listed
 from tilecheck.symbolic import terms
 
 WARP, LANE = axis("warpid"), axis("laneid")
@@ -145,10 +145,3 @@ def a_cast_to_every_type_and_back_has_ptx(t: Theorem) -> None:
         for other in PTX:
             found = written(composition, Function((("x", type_),), other, f"{other}(x)"))
             t.holds(found.fault is None, f"{type_} to {other}")
-
-
-def listed(value: object) -> object:
-    """Plain data with lists for tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(key): listed(item) for key, item in cast("Mapping[object, object]", value).items()}
-    return [listed(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import cast
 
 from tilecheck import S, Scalar, Tensor, Theorem, TileLayout, all_of, any_of, apply, axis, claim, eq, le, lt, ne, not_, theorem
 from tilecheck.call import Call
 from tilecheck.spec import Contract, Entries, Register, data, find_contract, find_entry
+from tilecheck.spec.contract import listed
 from tilecheck.symbolic import Term, evaluate, substitute, terms
 
 ENTRY = find_entry("mma")
@@ -153,13 +153,6 @@ def the_published_layout_of_int4_b_is_no_bijection(t: Theorem) -> None:
     axes = {"x": 4, "y": 8, "v": 8}
     a, b = coordinate(t, axes, "_a"), coordinate(t, axes, "_b")
     t.show(any_of(ne(index(64, *a.values()), index(64, *b.values())), equal(a, b)), "the right one is one to one")
-
-
-def listed(value: object) -> object:
-    """Plain data with lists for tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(key): listed(item) for key, item in cast("Mapping[object, object]", value).items()}
-    return [listed(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
 
 
 @theorem

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import cast
 
 from tilecheck import ComposeLayout, S, Tensor, Theorem, TileLayout, all_of, any_of, apply, axis, claim, eq, le, lt, not_, symbol, theorem
 from tilecheck.call import Call
 from tilecheck.contracts.descriptors import modes
 from tilecheck.spec import Contract, Entries, Memory, Register, data, find_contract, find_entry
+from tilecheck.spec.contract import listed
 from tilecheck.symbolic import Term, evaluate, substitute, terms
 
 ENTRY = find_entry("wgmma.mma_async")
@@ -127,13 +127,6 @@ def every_matrix_takes_the_layouts_of_its_width(t: Theorem) -> None:
                     f"{operand.name} of {contract.opcode}: a row",
                 )
                 t.holds({(m.major, m.swizzle) for m in operand.described.modes} == wanted, f"{operand.name} of {contract.opcode}")
-
-
-def listed(value: object) -> object:
-    """Plain data with lists for tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(key): listed(item) for key, item in cast("Mapping[object, object]", value).items()}
-    return [listed(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
 
 
 @theorem

@@ -12,6 +12,7 @@ import pytest
 from tilecheck.evaluate import Model
 from tilecheck.evaluate.expressions import term
 from tilecheck.spec import Contract, Memory, Register, built_in_families, contract_hash, data, find_contract
+from tilecheck.spec.contract import listed
 
 ROOT = Path(__file__).parent.parent.parent
 MATRICES = [
@@ -45,13 +46,6 @@ def contract(opcode: str) -> Contract:
     found = find_contract(opcode)
     assert isinstance(found, Contract), opcode
     return found
-
-
-def listed(value: object) -> object:
-    """Tuples as lists, as JSON has them."""
-    if isinstance(value, tuple | list):
-        return [listed(item) for item in value]
-    return {key: listed(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 @pytest.mark.parametrize("opcode", OPCODES)

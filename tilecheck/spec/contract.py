@@ -446,6 +446,13 @@ def data(contract: Contract) -> dict[str, Data]:
     }
 
 
+def listed(value: object) -> object:
+    """Plain data with lists for tuples, as it is read back from JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): listed(item) for key, item in cast("Mapping[object, object]", value).items()}
+    return [listed(item) for item in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
+
+
 def _product_data(product: Product) -> Data:
     sides = {name: _entries_data(getattr(product, name)) for name in ("dst", "left", "right", "addend")}
     more = {name: _terms(getattr(product, name)) for name in ("choice", "scales") if getattr(product, name) is not None}
