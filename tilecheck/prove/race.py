@@ -13,6 +13,7 @@ from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
 from tilecheck.prove.operands import Repeats, own_repeats, repeat_extents
 from tilecheck.prove.parameters import reaches, value_of
+from tilecheck.prove.periods import shortened
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables, tied
 from tilecheck.prove.verdict import Hazard
 from tilecheck.scopes import CTA, THREAD, ground
@@ -217,7 +218,8 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
     used = set(terms.variables(terms.conj(terms.eq(matters, 0), *parts)))
     if rest and tiers.least([v for v in problem.symbols if v.name not in used], rest) is None:
         return None
-    grid = make_grid([*problem.symbols, *threads, *repeat_variables(repeats), *rows], parts, used, tiers.limit)
+    symbols = shortened(problem.symbols, (*parts, start), tiers.index_range)
+    grid = make_grid([*symbols, *threads, *repeat_variables(repeats), *rows], parts, used, tiers.limit)
     if isinstance(grid, str):
         found = tiers.solved(apart(problem, side, repeats), grid)
         if found.holds is not False:

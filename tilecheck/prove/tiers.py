@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tilecheck.errors import DisagreementError
 from tilecheck.prove import bits, domain, enumeration, polynomial
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
+from tilecheck.prove.periods import shortened
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
@@ -44,6 +45,11 @@ class Tiers:
             for v in variables
         )
 
+    def asked(self, obligation: Obligation) -> Obligation:
+        """The obligation with an end to every symbol: its range or, where it matters modulo a period only, the values of one nearest to 0."""
+        parts = (obligation.premise, obligation.goal)
+        return replace(obligation, variables=shortened(self.bounded(obligation.variables), parts, self.index_range))
+
     def proved(self, tier: str) -> Outcome | None:
         """The outcome where the canonical form of a view has proved a clause; None where such proofs do not count."""
         return _PROVED[tier]
@@ -70,6 +76,7 @@ class Tiers:
                 self.compared(_PROVED[tier], obligation)
                 return _PROVED[tier]
         few = min(self.limit, enumeration.FEW_POINTS) if self.solver else self.limit
+        obligation = replace(obligation, variables=shortened(obligation.variables, (obligation.premise, obligation.goal), self.index_range))
         outcome = enumeration.decide(obligation, few)
         if outcome.holds is not None:
             self.compared(outcome, obligation)
@@ -94,7 +101,7 @@ class Tiers:
             return Outcome(holds=None, reason=reason)
         from tilecheck.prove import smt
 
-        found = smt.decide(replace(obligation, variables=self.bounded(obligation.variables)), self.rlimit)
+        found = smt.decide(self.asked(obligation), self.rlimit)
         return replace(found, reason=f"{reason}; {found.reason}") if found.holds is None else found
 
     def compared(self, outcome: Outcome, *obligations: Obligation) -> None:
@@ -103,7 +110,7 @@ class Tiers:
             return
         from tilecheck.prove import smt
 
-        found = [smt.decide(replace(o, variables=self.bounded(o.variables)), self.rlimit) for o in obligations]
+        found = [smt.decide(self.asked(o), self.rlimit) for o in obligations]
         answers = {one.holds for one in found}
         holds = False if False in answers else None if None in answers else True
         if holds is not None and holds != outcome.holds:
