@@ -536,8 +536,24 @@ def reduced_item(item: Item, problem: str) -> Json:
     return reduced(document, fails_like(problem, lambda d: judged_pair(d, {s["name"]: ranges[s["name"]] for s in d["symbols"]})), tries=120)
 
 
-def _work(item: Item) -> tuple[Item, Sample]:
-    return item, judged_item(item)
+def _work(job: tuple[int, Item]) -> tuple[int, Sample]:
+    return job[0], judged_item(job[1])
+
+
+LATE = 150
+"""Seconds without any answer after which what is left is called a disagreement: every question has its limit."""
+
+
+def answered_in_time(found: Any, todo: list[Item]) -> Iterator[tuple[Item, Sample]]:
+    """The samples as they come; those that do not come, as such."""
+    left = dict(enumerate(todo))
+    while left:
+        try:
+            number, sample = found.next(timeout=LATE)
+        except multiprocessing.TimeoutError:
+            yield from ((item, Sample(item[1]["id"], "unread", problems=[f"no answer in {LATE} s"])) for item in left.values())
+            return
+        yield left.pop(number), sample
 
 
 def _reduce(job: tuple[Item, str]) -> tuple[Item, str, Json]:
@@ -560,7 +576,7 @@ def main() -> int:
     todo += [item for family in families for item in (items(family, more, options.seed, unbounded_too=True) if more else [])]
     results: list[tuple[Item, Sample]] = []
     with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
-        for item, sample in pool.imap_unordered(_work, todo, chunksize=2):
+        for item, sample in answered_in_time(pool.imap_unordered(_work, enumerate(todo)), todo):
             results.append((item, sample))
             if sample.problems:
                 told(item, sample)
@@ -595,7 +611,7 @@ def chosen(results: list[tuple[Item, Sample]]) -> list[tuple[Item, str]]:
     """Two disagreements of each kind, the shortest documents first."""
     found: dict[str, list[tuple[Item, str]]] = {}
     for item, sample in sorted(results, key=lambda result: len(json.dumps(result[0][1]))):
-        for problem in sample.problems[:1]:
+        for problem in sample.problems[:1] if sample.status != "unread" else ():
             found.setdefault(kind(problem), []).append((item, problem))
     return [job for jobs in found.values() for job in jobs[:2]]
 

@@ -6,10 +6,15 @@ import random
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tilecheck.prove import smt
 from tilecheck.prove.enumeration import least
-from tilecheck.prove.obligation import Variable
-from tilecheck.symbolic import evaluate, parse
+from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.tiers import RLIMIT
+from tilecheck.symbolic import evaluate, parse, terms
+from tilecheck.symbolic.terms import var
 
 SYMBOLS = [*sorted(range(-9, 10), key=lambda value: (abs(value), value < 0))]
 
@@ -50,3 +55,18 @@ def test_where_the_first_values_are_undefined_others_are_tried():
     n = Variable("n", "symbol", 0, 8)
     assert least((n,), (parse("8 // n == 2", truth=True),)) == {"n": 3}
     assert least((n,), (parse("n > 8", truth=True),)) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(-3, 2), st.integers(0, 6), st.integers(-9, 9), st.integers(2, 9), st.booleans())
+def test_few_values_of_a_multiplied_symbol_are_asked_one_by_one(low, size, target, modulus, second):
+    """Over n and m, n with few values, in either order, against a look at all their values."""
+    n, m = Variable("n", "symbol", low, low + size), Variable("m", "symbol", -40, 40)
+    variables = (m, n) if second else (n, m)
+    product = terms.mul(terms.floordiv(terms.add(var("n"), 1), 2), var("m"))
+    goal = terms.disj(terms.ne(terms.mod(terms.add(product, var("m")), modulus), 1), terms.lt(product, target))
+    found = smt.decide(Obligation(variables, True, goal), RLIMIT)
+    values = ({a.name: x, b.name: y} for a, b in [variables] for x in a.ordered() for y in b.ordered())
+    failing = next((v for v in values if not evaluate(goal, v)), None)
+    assert found.holds is (failing is None)
+    assert found.witness == failing

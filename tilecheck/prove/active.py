@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tilecheck.call import COORDINATES
 from tilecheck.fitting import scalars_of, value_of
+from tilecheck.layout.view import View
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, copied, copied_variables, fixed, tied
@@ -332,12 +333,15 @@ def _varying(problem: Problem) -> set[str]:
 
 def uniform_terms(problem: Problem) -> Iterator[Term]:
     """What those who execute together must agree on: pred, conditions and numbers that are operands, and the starts of every operand, where they could differ."""
+    written = [t for side in problem.sides for t in side.view.symbolic]
+    if not written and problem.run.pred is True and not problem.call.parameters and all(isinstance(o, View) for o in problem.call.operands):
+        return
     differs = _varying(problem) | ({"laneid"} if problem.contract.warps == 1 else {"laneid", "warpid"})
     varying = differs | COORDINATES
     parameters = (value_of(problem.call, p) for p in problem.contract.parameters if p.operand and p.kind == "predicate")
     given = [*(v for v in parameters if v is not None), *(scalar.term for scalar in scalars_of(problem.call, problem.contract))]
     conditions = [problem.run.pred, *(ground(value, problem.call.launch) for value in given)]
-    if not any(terms.variables(term) & varying for term in (*conditions, *(t for side in problem.sides for t in side.view.symbolic))):
+    if not any(terms.variables(term) & varying for term in (*conditions, *written)):
         return
     begins = (terms.normal(check.begin) for side in problem.sides for check in side.trace.slices)
     for term in dict.fromkeys((*conditions, *begins)):

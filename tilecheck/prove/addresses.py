@@ -226,14 +226,9 @@ def base_period(side: Side, period: int, swizzle: int, bases: tuple[int, ...]) -
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
     tensor = side.tensor
-    needed = side.span_bytes
-    given = [
-        other.tensor.size_bytes
-        for other in problem.sides
-        if isinstance(other.tensor.size_bytes, int)
-        and (other is side or (tensor.tensor is not None and other.tensor.tensor == tensor.tensor))
-    ]
-    return needed, min(given) if given else None
+    sharing = [side] if tensor.tensor is None else [other for other in problem.sides if other.tensor.tensor == tensor.tensor]
+    given = [other.tensor.size_bytes for other in sharing if isinstance(other.tensor.size_bytes, int)]
+    return side.span_bytes, min(given) if given else None
 
 
 def backing(problem: Problem, side: Side) -> Iterator[Clause]:

@@ -301,8 +301,11 @@ def shape_statement(problem: Problem, side: Side) -> str:
 
 def shape_findings(problem: Problem, side: Side, repeats: Repeats | None) -> list[Finding]:
     """A wrong rank, wrong static extents, or repeats other than those of the operands before."""
-    shape, axes, loops = side.shape, problem.atom(side), problem.contract.loops_of(side.spec)
-    atom = tuple(axis.extent for axis in axes)
+    shape, axes, loops = side.shape, side.atom, problem.contract.loops_of(side.spec)
+    atom = tuple([axis.extent for axis in axes])
+    group = problem.context.extents
+    if group is not None and repeats is not None and not loops and shape == (*group, *(repeats.free or ()), *atom):
+        return []
     if _as_wanted(problem, shape, atom, loops, repeats):
         return []
     front, back = len(problem.groups), len(atom)

@@ -151,6 +151,12 @@ class Context:
         return self.run.launch
 
     @once
+    def extents(self) -> tuple[int, ...] | None:
+        """The extents of the group axes, where they are numbers."""
+        found = tuple(axis.extent for axis in self.groups if isinstance(axis.extent, int))
+        return found if len(found) == len(self.groups) else None
+
+    @once
     def ranges(self) -> dict[str, tuple[int, int]]:
         """Intervals, ends included."""
         return {v.name: (v.low, v.high) for v in self.symbols if v.low is not None and v.high is not None} | self.run.ranges

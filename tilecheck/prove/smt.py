@@ -35,6 +35,8 @@ PATIENCE = 2
 """How often z3 may give up on smaller counterexamples of one obligation."""
 FIRST_VALUES = 16
 """The values of a multiplied symbol that a smaller counterexample is looked for at."""
+CASES = 24
+"""The most values of a multiplied variable that are asked about one by one."""
 WIDEST_PRODUCT = 48
 """Products of two variables are bit-blasted up to this width only: integers do them better."""
 BIT_OPS = frozenset({"^", "&", "|"})
@@ -564,6 +566,47 @@ class Query:
             self.solver.pop()
 
 
+class Cases(Query):
+    """As `Query`, with one query for each value of a variable that is multiplied: with a number in its place a product is none.
+
+    z3 is slow at products of variables, and its limit does not hold there.
+    """
+
+    def __init__(self, made: type[Encoding], chosen: Variable, variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> None:
+        self.chosen = chosen
+        self.variables = variables
+        self.parts = parts
+        self.rlimit = rlimit
+        self.patience = PATIENCE
+        self.encoding = made((), {})
+        self.made = made
+        self.others = [v for v in variables if v is not chosen]
+        self.queries: dict[int, Query] = {}
+
+    def ask(self, *more: Term) -> dict[str, int] | None:
+        """As `Query.ask`: the values of the first case that has some."""
+        for value in self.chosen.ordered():
+            held = {self.chosen.name: value}
+            found = self._query(value).ask(*(terms.substitute(part, held) for part in more))
+            if found is not None:
+                return {v.name: value if v is self.chosen else found[v.name] for v in self.variables}
+        return None
+
+    def _query(self, value: int) -> Query:
+        if value not in self.queries:
+            held = [terms.substitute(part, {self.chosen.name: value}) for part in self.parts]
+            self.queries[value] = _query(self.made, self.others, held, self.rlimit)
+        return self.queries[value]
+
+
+def _query(made: type[Encoding], variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> Query:
+    """The query, taken apart by the values of a variable with few of them that is multiplied, where there is one."""
+    few = [v for v in variables if v.count is not None and 1 < v.count <= CASES and any(_partners(part, v.name) for part in parts)]
+    if not few:
+        return Query(made, variables, parts, rlimit)
+    return Cases(made, min(few, key=lambda v: v.count or 0), variables, parts, rlimit)
+
+
 def satisfy(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> tuple[dict[str, int] | None, str]:
     """(values that satisfy all parts with the symbols least in their order, or None; the encoding). Unsupported where nobody knows."""
     query, values = _some(variables, parts, rlimit)
@@ -577,7 +620,7 @@ def _some(variables: Sequence[Variable], parts: Sequence[Term], rlimit: int) -> 
     reasons: list[str] = []
     for made in encodings(*parts):
         try:
-            query = Query(made, used, parts, rlimit)
+            query = _query(made, used, parts, rlimit)
             return query, query.ask()
         except Unsupported as gap:
             reasons.append(f"{made.logic}: {gap}")
