@@ -175,7 +175,7 @@ def forms_table(entry: Entry) -> str:
         floor = ", ".join((min((one.arch for one in group), key=arch_rank), *first.also))
         others = list(dict.fromkeys(q for one in group[1:] for q in one.qualifiers.values() if q and q not in first.qualifiers.values()))
         also = codes((f".{one}" for one in others), ", ") or "-"
-        lines.append((code(first.opcode), also, atom_text(first), width(first.operands[0].bits), align, floor))
+        lines.append((code(first.opcode), also, atom_text(first), width(first.operands[0].bits) if first.operands else "-", align, floor))
     return table(("spelling", "same with", "atom", "element", "rows start at multiples of", "floor"), lines)
 
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from tilecheck.compositions import ewise
     from tilecheck.emit import emit, emit_kernel, emit_kernel_unchecked, emit_unchecked
     from tilecheck.errors import InputError, NotProvedError, TilecheckError
+    from tilecheck.kernels import Kernel, kernel
     from tilecheck.layout import ComposeLayout, R, S, Tensor, TileLayout, View, axis, parse_layout
     from tilecheck.prove.agreement import agree
     from tilecheck.prove.check import check, check_many
     from tilecheck.prove.facts import Premise
+    from tilecheck.prove.kernel import KernelVerdict, check_kernel
     from tilecheck.prove.premises import premises
     from tilecheck.prove.theorem import Theorem
     from tilecheck.prove.verdict import Counterexample, NotLegal, Verdict
@@ -35,10 +37,12 @@ _WHERE = {
     "tilecheck.emit": ("emit", "emit_kernel", "emit_kernel_unchecked", "emit_unchecked"),
     "tilecheck.compositions": ("ewise",),
     "tilecheck.errors": ("InputError", "NotProvedError", "TilecheckError"),
+    "tilecheck.kernels": ("Kernel", "kernel"),
     "tilecheck.layout": ("ComposeLayout", "R", "S", "Tensor", "TileLayout", "View", "axis", "parse_layout"),
     "tilecheck.prove.agreement": ("agree",),
     "tilecheck.prove.check": ("check", "check_many"),
     "tilecheck.prove.facts": ("Premise",),
+    "tilecheck.prove.kernel": ("KernelVerdict", "check_kernel"),
     "tilecheck.prove.premises": ("premises",),
     "tilecheck.prove.theorem": ("Theorem",),
     "tilecheck.prove.verdict": ("Counterexample", "NotLegal", "Verdict"),
@@ -53,6 +57,8 @@ __all__ = [
     "ComposeLayout",
     "Counterexample",
     "InputError",
+    "Kernel",
+    "KernelVerdict",
     "Launch",
     "NotLegal",
     "NotProvedError",
@@ -73,6 +79,7 @@ __all__ = [
     "axis",
     "certify",
     "check",
+    "check_kernel",
     "check_many",
     "claim",
     "emit",
@@ -81,6 +88,7 @@ __all__ = [
     "emit_unchecked",
     "eq",
     "ewise",
+    "kernel",
     "le",
     "lt",
     "maximum",

@@ -32,6 +32,7 @@ from tilecheck.errors import InputError
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
+    from tilecheck.kernels import Kernel
     from tilecheck.prove.theorem import Theorem
     from tilecheck.prove.verdict import Verdict
 
@@ -95,25 +96,27 @@ class Claim(Marked):
     kind: ClassVar[str] = "claim"
     expectation: Expectation
 
-    def calls(self) -> list[Call]:
-        """The calls the function returns: one, or each of a list or generator. InputError names the line where it goes wrong."""
+    def made(self) -> list[Call | Kernel]:
+        """The calls and kernels the function returns: one, or each of a list or generator. InputError names the line where it goes wrong."""
         from tilecheck.call import Call
+        from tilecheck.kernels import Kernel
 
         with beside(self.path), _errors_of(self.path, self.line, f"the claim {self.name}"):
             result = self.function()
-            if isinstance(result, Call):
+            if isinstance(result, Call | Kernel):
                 return [result]
             if not isinstance(result, Iterable) or isinstance(result, str | bytes | dict):
                 kind = type(result).__name__  # type: ignore[reportUnknownArgumentType]
                 raise self.error(f"returned a {kind}, expected a call or a list of calls")
             return self._each(result)  # type: ignore[reportUnknownArgumentType]
 
-    def _each(self, result: Iterable[object]) -> list[Call]:
+    def _each(self, result: Iterable[object]) -> list[Call | Kernel]:
         from tilecheck.call import Call
+        from tilecheck.kernels import Kernel
 
-        calls: list[Call] = []
+        calls: list[Call | Kernel] = []
         for item in result:
-            if not isinstance(item, Call):
+            if not isinstance(item, Call | Kernel):
                 raise self.error(f"returned a {type(item).__name__} as item {len(calls)}, expected a call")
             if len(calls) == MAX_CALLS:
                 raise self.error(f"returned more than {MAX_CALLS} calls")

@@ -18,7 +18,8 @@ from typing import cast
 from tilecheck.errors import InputError, TilecheckError
 from tilecheck.report.commands import COMMANDS as HANDLERS
 from tilecheck.report.commands import Request, SeveralErrors
-from tilecheck.report.items import BAD_INPUT, OK, CheckFailedError
+from tilecheck.report.items import BAD_INPUT, CheckFailedError
+from tilecheck.report.kernels import OK
 from tilecheck.report.options import add_options, options_from
 
 ABOUT = """Proves that a tensor view may legally be handed to a PTX tile instruction,
@@ -52,7 +53,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "import": ("FORM TEXT", "2", "what a foreign form says, as data of a call: `descriptor 0x...`, the 64-bit word of wgmma or tcgen05"),
     "recheck": ("DIR", "", "have another solver answer the certificates that check --certificates wrote"),
     "contracts": ("", "", "the instructions that have a contract, and what stands behind them"),
-    "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `verdict`, `theorem`)"),
+    "schema": ("NAME", "?", "the JSON Schema of a call (or `case`, `kernel`, `verdict`, `theorem`)"),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TypeGuard, TypeVar
 
 from tilecheck.call import INDEX_DTYPES, SCOPES, VARIES, Call, Launch, Scalar, Symbol, Value, default_launch, require_declared, symbol
 from tilecheck.errors import InputError
+from tilecheck.kernels import KERNEL_SCHEMA, MAX_CALLS, Kernel
 from tilecheck.layout.notation import parse_layout
 from tilecheck.layout.view import Tensor, View, step_from_json
 from tilecheck.scalar.function import function_from_json
@@ -45,8 +46,23 @@ class Entry:
     why: str = ""
 
 
-def read_file(path: str | Path) -> list[Entry]:
-    """Every document of a .json or .jsonl file: one document, a list, or one a line."""
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """What the calls of a kernel share, as a question of its own behind the entries of its calls; what is expected of the answer."""
+
+    kernel: Kernel
+    where: str
+    expect: str | None = None
+    clause: str | None = None
+    hazard: str | None = None
+    why: str = ""
+
+
+AnyEntry = Entry | KernelEntry
+
+
+def read_file(path: str | Path) -> list[AnyEntry]:
+    """Every document of a .json or .jsonl file: one document, a list, or one a line. A kernel is an entry for each call, then one for what they share."""
     name = str(path)
     try:
         with Path(path).open("rb") as file:
@@ -63,22 +79,30 @@ def read_file(path: str | Path) -> list[Entry]:
     return read_text(text, where=name, lines=name.endswith(".jsonl"))
 
 
-def read_text(text: str, *, where: str, lines: bool = False) -> list[Entry]:
+def read_text(text: str, *, where: str, lines: bool = False) -> list[AnyEntry]:
     """The documents in JSON text; with `lines`, one a line."""
-    entries: list[Entry] = []
+    entries: list[AnyEntry] = []
     if lines:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
-                entries.append(_entry(_load(line, where, number), f"{where}:{number}", "$"))
+                entries.extend(_entries(_load(line, where, number), f"{where}:{number}", "$"))
     else:
         loaded = _load(text, where, None)
         if _is_list(loaded):
-            entries.extend(_entry(item, where, f"$[{k}]") for k, item in enumerate(loaded))
+            entries.extend(entry for k, item in enumerate(loaded) for entry in _entries(item, where, f"$[{k}]"))
         else:
-            entries.append(_entry(loaded, where, "$"))
+            entries.extend(_entries(loaded, where, "$"))
     if not entries:
         raise InputError("no document in it, expected a call document", where=where)
     return entries
+
+
+def read_kernel(document: object, *, where: str = "") -> Kernel:
+    """The kernel of one loaded document (a dict as json.loads gives it)."""
+    found = _entries(document, where, "$")[-1]
+    if not isinstance(found, KernelEntry):
+        raise InputError(f"found a call document, expected {KERNEL_SCHEMA!r}", path="$.schema", where=where)
+    return found.kernel
 
 
 def read_call(document: object, *, where: str = "") -> Call:
@@ -115,22 +139,56 @@ def _load(text: str, where: str, line: int | None) -> object:
         raise InputError(f"not JSON: {str(error).split(';')[0][:120]}", where=place) from None
 
 
-def _entry(loaded: object, where: str, path: str) -> Entry:
+def _entries(loaded: object, where: str, path: str) -> list[AnyEntry]:
+    """The entry of a call (or of a case), or those of a kernel."""
     reader = _Reader(path)
     try:
         document = reader.object(loaded, "")
-        if "call" not in document:
-            return Entry(reader.call(document), where)
-        keys = ("id", "expect", "clause", "hazard", "why", "origin", "sure", "call")
-        reader.keys(document, "", keys)
+        if "call" not in document and "kernel" not in document:
+            return _kernel(document, where, path) if document.get("schema") == KERNEL_SCHEMA else [Entry(reader.call(document), where)]
+        what = "call" if "call" in document else "kernel"
+        reader.keys(document, "", ("id", "expect", "clause", "hazard", "why", "origin", "sure", what))
         expect = reader.choice(document["expect"], ".expect", STATUSES) if "expect" in document else None
         clause = reader.text(document["clause"], ".clause") if document.get("clause") is not None else None
         hazard = reader.text(document["hazard"], ".hazard") if document.get("hazard") is not None else None
-        call = _Reader(path + ".call").call(document["call"])
         why = reader.text(document.get("why", ""), ".why")
+        if what == "call":
+            return [Entry(_Reader(path + ".call").call(document["call"]), where, expect, clause, hazard, why)]
+        *calls, shared = _kernel(_Reader(path + ".kernel").object(document["kernel"], ""), where, path + ".kernel")
+        assert isinstance(shared, KernelEntry)
+        return [*calls, KernelEntry(shared.kernel, where, expect, clause, hazard, why)]
     except InputError as error:
         raise error.in_file(where) from None
-    return Entry(call, where, expect, clause, hazard, why)
+
+
+def _kernel(document: dict[str, object], where: str, path: str) -> list[AnyEntry]:
+    """The entries of the calls of a kernel, which have its arch and launch where they say none, and the one of what they share."""
+    reader = _Reader(path)
+    reader.keys(document, "", ("schema", "id", "arch", "launch", "calls"), ("schema", "calls"))
+    if document["schema"] != KERNEL_SCHEMA:
+        raise reader.fail(".schema", f"found {found(document['schema'])}, expected {KERNEL_SCHEMA!r}")
+    name = reader.text(document.get("id", ""), ".id")
+    common = {key: document[key] for key in ("arch", "launch") if document.get(key) is not None}
+    launch = reader.launch(common["launch"], "cta") if "launch" in common else None
+    items = reader.items(document["calls"], ".calls", most=MAX_CALLS)
+    if not items:
+        raise reader.fail(".calls", "found an empty list, expected the calls of the kernel")
+    entries: list[Entry] = []
+    for k, item in enumerate(items):
+        at = f".calls[{k}]"
+        own = dict(reader.object(item, at))
+        inner = own.get("call", own)
+        if "kernel" in own or own.get("schema") == KERNEL_SCHEMA:
+            raise reader.fail(at, "found a kernel, expected a call")
+        merged = {**common, **{key: value for key, value in reader.object(inner, at).items() if value is not None}}
+        one = _entries({**own, "call": merged} if "call" in own else merged, f"{where}: calls[{k}]", path + at)[0]
+        assert isinstance(one, Entry)
+        if launch is not None and one.call.launch != launch:
+            raise reader.fail(
+                f"{at}{'.call' if 'call' in own else ''}.launch", "found another launch than that of the kernel, which has one"
+            )
+        entries.append(one)
+    return [*entries, KernelEntry(Kernel(tuple(one.call for one in entries), name), where)]
 
 
 def _is_list(value: object) -> TypeGuard[list[object]]:
@@ -442,4 +500,15 @@ def value_to_json(value: Value) -> object:
     return str(value) if isinstance(value, Expr) else value
 
 
-__all__ = ["Entry", "call_to_json", "operand_to_json", "read_call", "read_file", "read_text", "value_to_json"]
+__all__ = [
+    "AnyEntry",
+    "Entry",
+    "KernelEntry",
+    "call_to_json",
+    "operand_to_json",
+    "read_call",
+    "read_file",
+    "read_kernel",
+    "read_text",
+    "value_to_json",
+]

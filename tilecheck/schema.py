@@ -1,4 +1,4 @@
-"""The JSON Schemas (draft 2020-12) of the documents tilecheck reads and writes: `call`, `case`, `verdict`, `theorem`.
+"""The JSON Schemas (draft 2020-12) of the documents tilecheck reads and writes: `call`, `case`, `kernel`, `verdict`, `theorem`.
 
 A schema says what a document is made of. What it cannot say (that a name is declared, that the sizes of a reshape multiply out,
 that an expression parses) is the reader's business: every document that is read follows its schema, not the reverse.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tilecheck.call import INDEX_DTYPES, MAX_CLUSTER, SCOPES, VARIES
 from tilecheck.document import CALL_SCHEMA, MAX_OPERANDS, MAX_RANK, SPACES, STATUSES
+from tilecheck.kernels import KERNEL_SCHEMA, MAX_CALLS
 from tilecheck.layout.dtypes import DTYPE_BITS
 from tilecheck.scalar.function import MAX_PARAMETERS
 from tilecheck.scalar.types import SCALAR_TYPES
@@ -27,7 +28,7 @@ CONDITION: Schema = {"description": "true, false, or an expression", "type": ["b
 
 
 def schema(name: str) -> Schema:
-    """The schema called `call`, `case`, `verdict` or `theorem`."""
+    """The schema called `call`, `case`, `kernel`, `verdict` or `theorem`."""
     return SCHEMAS[name]()
 
 
@@ -53,7 +54,7 @@ def call() -> Schema:
         "schema": {"const": CALL_SCHEMA},
         "id": TEXT,
         "opcode": {"description": "a PTX opcode", "type": "string", "pattern": "^[A-Za-z0-9_.:]{1,300}$"},
-        "arch": _or_null({"type": "string", "pattern": "^sm_[0-9]{2,3}[af]?$"}),
+        "arch": _arch(),
         "scope": _choice(SCOPES),
         "launch": _or_null(_launch()),
         "guard": _or_null(CONDITION),
@@ -72,6 +73,10 @@ def call() -> Schema:
         **_object(properties, ("schema", "opcode", "scope", "operands")),
         "$defs": {"symbol": _symbol(), "view": _view(), "scalar": _scalar(), "step": {"oneOf": _steps()}, "parameter": _parameter()},
     }
+
+
+def _arch() -> Schema:
+    return _or_null({"type": "string", "pattern": "^sm_[0-9]{2,3}[af]?$"})
 
 
 def _launch() -> Schema:
@@ -134,18 +139,39 @@ def _function() -> Schema:
 
 
 def case() -> Schema:
-    """The schema of a case file's entry: a call with the verdict that is expected of it."""
-    properties: Schema = {
-        "id": TEXT,
-        "expect": _choice(STATUSES),
-        "clause": _or_null(TEXT),
-        "hazard": _or_null(TEXT),
-        "why": TEXT,
-        "origin": True,
-        "sure": True,
-        "call": {"$ref": "urn:tilecheck:call@1"},
+    """The schema of a case file's entry: a call, or a kernel, with the verdict that is expected of it."""
+    what: Schema = {"call": {"$ref": "urn:tilecheck:call@1"}, "kernel": _kernel()}
+    one = {**_case(what, ()), "oneOf": [{"required": ["call"]}, {"required": ["kernel"]}]}
+    return {"$schema": DRAFT, "title": "a tilecheck case", **one, "$defs": {"call": call()}}
+
+
+def _case(what: Schema, required: tuple[str, ...]) -> Schema:
+    expected: Schema = {"expect": _choice(STATUSES), "clause": _or_null(TEXT), "hazard": _or_null(TEXT)}
+    return _object({"id": TEXT, **expected, "why": TEXT, "origin": True, "sure": True, **what}, required)
+
+
+def kernel() -> Schema:
+    """The schema of tilecheck/kernel@1: the calls of one kernel, in the order of its program text."""
+    return {
+        "$schema": DRAFT,
+        "$id": "urn:tilecheck:kernel@1",
+        "title": KERNEL_SCHEMA,
+        "description": "The calls of one kernel, for what they share; calls without arch and launch have those of the kernel.",
+        **_kernel(),
+        "$defs": {"call": call()},
     }
-    return {"$schema": DRAFT, "title": "a tilecheck case", **_object(properties, ("call",)), "$defs": {"call": call()}}
+
+
+def _kernel() -> Schema:
+    one: Schema = {"$ref": "urn:tilecheck:call@1"}
+    properties: Schema = {
+        "schema": {"const": KERNEL_SCHEMA},
+        "id": TEXT,
+        "arch": {"description": "of the calls that name none", **_arch()},
+        "launch": {"description": "of all calls", **_or_null(_launch())},
+        "calls": {"description": "call documents, or cases", **_list({"anyOf": [one, _case({"call": one}, ("call",))]}, 1, MAX_CALLS)},
+    }
+    return _object(properties, ("schema", "calls"))
 
 
 def verdict() -> Schema:
@@ -244,4 +270,4 @@ def _all(properties: Schema) -> Schema:
     return _object(properties, tuple(properties))
 
 
-SCHEMAS = {"call": call, "case": case, "verdict": verdict, "theorem": theorem}
+SCHEMAS = {"call": call, "case": case, "kernel": kernel, "verdict": verdict, "theorem": theorem}

@@ -78,6 +78,12 @@ TOLD = {
     "E17": ("the stride of axis 0 of A", ("a multiple of 16 bytes", "568 bytes"), "576 instead of 568 bytes"),
     "E10": ("element A[896]", ("cta = 3, stage = 1", "end <= 1000 on axis 0", "the last index is 999"), "Declare cta with max=2"),
     "E11": ("element SM[0, 32]", ("byte 128", "byte 144"), "no row cross a multiple of 4 elements of SM: the swizzle"),
+    "F05": ("the parameter ncols", ("48", "32 or 64 or 128 or 256 or 512"), "64 instead of 48"),
+    "F06": (
+        "calls[3] (scale-3, tcgen05.alloc",
+        ("at most 512 columns", "608 columns", "512 of calls[0] + 32 of calls[1] + 32 of calls[2] + 32 of calls[3]"),
+        "pack several buffers into one",
+    ),
     "G06": ("group axis warp", ("extent 1", "2 are active"), "a region of shape [2, 32, 16, 1]"),
     "G01": ("chunk_bytes", ("expected 4, 8 or 16 bytes", "found 6 bytes"), "2 for 4 bytes, 4 for 8 bytes, 8 for 16 bytes"),
     "G04": ("element SM[0, 1]", ("byte 4", "byte 16"), "Give the element axis stride 1"),
@@ -105,7 +111,7 @@ def test_every_document_gives_its_status_by_its_clause(name: str, tmp_path: Path
     assert status == 0, out
     assert document["expect"] == OTHERS.get(name, "refuted")
     assert ("clause" in document) == (document["expect"] == "refuted")
-    assert out.endswith(f"1 call: 1 {document['expect']}; 1 as expected\n")
+    assert out.endswith(f"1 {'call' if 'call' in document else 'kernel'}: 1 {document['expect']}; 1 as expected\n")
 
 
 def test_every_refuted_document_is_told() -> None:
@@ -116,16 +122,19 @@ def test_every_refuted_document_is_told() -> None:
 def test_the_report_names_the_coordinate_both_numbers_the_source_and_a_repair(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out = report(DOCUMENTS[name]["call"], tmp_path, capsys)
+    document = DOCUMENTS[name]
+    status, out = report(document.get("call") or document["kernel"], tmp_path, capsys)
     assert status == 1
     clause = DOCUMENTS[name]["clause"]
+    if "kernel" in document:
+        out = out[out.index("refuted ") :]
     told = next(part for part in re.split(r"\n(?=  [a-z_.]+: )", out) if re.match(rf"  (\w+\.)*{re.escape(clause)}: ", part))
     words = " ".join(told.split())
     where, numbers, repair = TOLD[name]
     assert where in words, out
     for number in numbers:
         assert number in words, out
-    source = r"\[design: views of one allocation\]" if DOCUMENTS[name]["call"]["opcode"] == "agree" else r"\[PTX ISA \d+(\.\d+)+"
+    source = r"\[design: views of one allocation\]" if document.get("call", {}).get("opcode") == "agree" else r"\[PTX ISA \d+(\.\d+)+"
     assert re.search(source, words), out
     assert repair in words.partition(" repair ")[2], out
     assert max(map(len, out.splitlines())) <= 80

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from tilecheck import check
-from tilecheck.document import read_file
+from tilecheck.document import Entry, read_file
 
 ROOT = Path(__file__).parents[1]
 MNEMONICS = ("ld", "st", "ldmatrix", "stmatrix", "movmatrix")
@@ -24,7 +24,7 @@ def main() -> None:
     paths = [ROOT / "data" / "rules.jsonl", ROOT / "data" / "fuzz.jsonl", *sorted((ROOT / "bugs").glob("*.json"))]
     for path in paths:
         for entry in read_file(path):
-            if entry.call.opcode.split(".")[0] not in MNEMONICS:
+            if not isinstance(entry, Entry) or entry.call.opcode.split(".")[0] not in MNEMONICS:
                 continue
             verdict = check(entry.call)
             failing = [(c.id, c.counterexample.sentence if c.counterexample else c.reason) for c in verdict.failing]

@@ -12,7 +12,8 @@ from drawn import bits, figures, lines, offenders, parse, title
 from tilecheck.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BUGS = {path.stem: json.loads(path.read_text(encoding="utf-8"))["call"] for path in sorted((ROOT / "tests" / "bugs").glob("*.json"))}
+FOUND = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests" / "bugs").glob("*.json"))}
+BUGS = {name: document["call"] for name, document in FOUND.items() if "call" in document}
 LOAD = {
     "schema": "tilecheck/call@1",
     "id": "load",

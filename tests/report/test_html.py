@@ -14,7 +14,8 @@ from drawn import bits, figures, lines, offenders, parse, title
 from tilecheck.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BUGS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests" / "bugs").glob("*.json"))}
+FOUND = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests" / "bugs").glob("*.json"))}
+BUGS = {name: document for name, document in FOUND.items() if "call" in document}
 PITCH = json.loads((ROOT / "docs" / "examples" / "row-pitch-66.json").read_text(encoding="utf-8"))
 REGISTERS = {"name": "R", "space": "register", "dtype": "uint32", "shape": [4, 8, 4], "layout": "S[(4,8,4):(1,4@laneid,1@laneid)]"}
 AS_ROWS = [

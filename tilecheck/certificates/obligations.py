@@ -246,7 +246,7 @@ class _Stater:
         if not all(self.holds(f"{side.spec.name}.bounds") for side in problem.sides):
             return
         with terms.comparisons_kept():
-            absences = list(race.absences(problem, operands.own_repeats(problem, problem.sides[0])))
+            absences = list(race.absences(problem, operands.first_repeats(problem)))
         named = [hazard.id for hazard in self.verdict.hazards]
         for hazard, statement, obligation in absences:
             expected, witness = self.decided(obligation)

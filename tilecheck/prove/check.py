@@ -347,9 +347,9 @@ class Checker:
                 else:
                     self.clauses(problem, addresses.addresses(problem, side, repeats))
         if named and len(right) == len(problem.sides):
-            self.clauses(problem, parameters.transaction(problem, right[problem.sides[0].spec.name]))
+            self.clauses(problem, parameters.transaction(problem, operands.first_repeats(problem)))
         if named and len(inside) == len(problem.sides) and not self.never:
-            self.found_hazards = hazards(problem, right[problem.sides[0].spec.name], self.tiers)
+            self.found_hazards = hazards(problem, operands.first_repeats(problem), self.tiers)
 
     def backing(self, problem: Problem, good: set[str]) -> None:
         """Whether the allocations of operands whose storage is right hold them."""

@@ -80,7 +80,7 @@ def express(call: Call, contract: Contract, tiers: Tiers) -> Verdict | None:
         needs = addresses.arch_floor(problem, side)
         floor = floor if needs is None or arch_rank(needs) <= arch_rank(floor) else needs
     results = known.proved(tuple(found.items()))
-    dangers = hazards(problem, operands.own_repeats(problem, problem.sides[0]), tiers)
+    dangers = hazards(problem, operands.first_repeats(problem), tiers)
     return Verdict(call.id, call.opcode, PROVED, floor, repeats.count, results, hazards=dangers, contract_hash=contract_hash(contract))
 
 

@@ -291,6 +291,11 @@ def own_repeats(problem: Problem, side: Side) -> tuple[int, ...]:
     return tuple(e for e in shape[len(problem.groups) : len(shape) - len(problem.atom(side))] if isinstance(e, int))
 
 
+def first_repeats(problem: Problem) -> tuple[int, ...]:
+    """The repeat axes of the first operand, none for an instruction without operands."""
+    return own_repeats(problem, problem.sides[0]) if problem.sides else ()
+
+
 def shape_statement(problem: Problem, side: Side) -> str:
     """What the shape clause asks."""
     group = ", ".join(f"{axis.kind} {axis.extent}" for axis in problem.groups) or "none"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from tilecheck.errors import InputError
 from tilecheck.report import json as answers
-from tilecheck.report.items import FAILED, OK, UNDECIDED, Item, Outcome, check_item, check_items, exit_status, gather, items_of, with_arch
+from tilecheck.report.items import Item, Outcome, check_item, check_items, exit_status, gather, items_of, with_arch
+from tilecheck.report.kernels import FAILED, OK, UNDECIDED
 from tilecheck.report.options import Options
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Request:
 def check(request: Request) -> Result:
     """The verdicts on every document, claim and theorem."""
     options = request.options
-    items, errors = gather(request.operands)
+    items, errors = gather(request.operands, together=options.together)
     if errors:
         raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
     if options.certificates is not None:

@@ -89,9 +89,13 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
     if advice is not None:
         return advice
     if name == "operands":
+        chosen = _selector(call, contract)
+        if chosen is not None:
+            return chosen
         names = ", ".join(o.name for o in contract.operands)
         parameters = ", ".join(p.name + (" (required)" if p.required else "") for p in contract.parameters)
-        return f"Give the operands {names} in this order" + (f"; the parameters it takes are {parameters}." if parameters else ".")
+        first = f"Give the operands {names} in this order" if names else "Give no operands"
+        return first + (f"; the parameters it takes are {parameters}." if parameters else ".")
     if name == "participation":
         return _together(contract)
     if name == "shape":
@@ -106,6 +110,16 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
     if name in {"bounds", "backing"}:
         return _extent(name, clause, operand, call, contract)
     return GENERAL.get(name)
+
+
+def _selector(call: Call, contract: Contract) -> str | None:
+    """The nearest number, not smaller where there is one, that a parameter takes instead of the one it has."""
+    for parameter in contract.parameters:
+        given = call.parameter(parameter.name)
+        if parameter.kind == "selector" and isinstance(given, int) and given not in parameter.choices:
+            other = min(parameter.choices, key=lambda choice: (choice < given, abs(choice - given)))
+            return f"{parameter.name} takes {', '.join(map(str, parameter.choices))}: {other} instead of {given}, for instance."
+    return None
 
 
 def _together(contract: Contract) -> str:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from tilecheck.errors import InputError
 from tilecheck.fitting import contract_for
-from tilecheck.report import theorems
+from tilecheck.report import kernels, theorems
 from tilecheck.report.hints import hint
 from tilecheck.report.html_call import call_details
 from tilecheck.report.html_style import stylesheet
 from tilecheck.report.items import AnyOutcome, Outcome
+from tilecheck.report.kernels import KernelOutcome
 from tilecheck.report.pictures.clause import pictures
 from tilecheck.report.pictures.operands import operand_pictures
 from tilecheck.report.pictures.svg import Picture, safe
@@ -79,7 +80,8 @@ def _entry(number: int, outcome: AnyOutcome) -> str:
         why = theorems.line(outcome)
     else:
         found = [clause for clause in ordered(outcome) if clause.status == verdict.status]
-        why = outcome.item.call.opcode if verdict.status == "proved" else found[0].id if found else outcome.verdict.reason or ""
+        what = "what its calls share" if isinstance(outcome, KernelOutcome) else outcome.item.call.opcode
+        why = what if verdict.status == "proved" else found[0].id if found else outcome.verdict.reason or ""
         if verdict.status != "proved" and found:
             why = f"{found[0].id}: {sentence(found[0])}"
     expected = "" if outcome.as_expected is not False else f' <strong class="refuted">{"not as expected"}</strong>'
@@ -97,10 +99,11 @@ def _theorem(outcome: TheoremOutcome) -> str:
     return f"<p>{safe(theorems.line(outcome))}</p>" + (f"<dl>{rows}</dl>" if rows else "")
 
 
-def _call(outcome: Outcome, *, strict: bool, alone: bool) -> str:
-    verdict, call = outcome.verdict, outcome.item.call
-    contract = contract_for(call)
-    parts = [f"<p><code>{safe(call.opcode)}</code></p>"]
+def _call(outcome: Outcome | KernelOutcome, *, strict: bool, alone: bool) -> str:
+    verdict = outcome.verdict
+    call = None if isinstance(outcome, KernelOutcome) else outcome.item.call
+    contract = None if call is None else contract_for(call)
+    parts = ["<p>What its calls share.</p>" if call is None else f"<p><code>{safe(call.opcode)}</code></p>"]
     if outcome.as_expected is not None:
         why = f": {outcome.item.why}" if outcome.item.why else ""
         came = "as expected" if outcome.as_expected else "it came out otherwise"
@@ -118,19 +121,19 @@ def _call(outcome: Outcome, *, strict: bool, alone: bool) -> str:
     shown = [clause for clause in ordered(outcome) if clause.status == "refuted" or clause.status == verdict.status != "proved"]
     parts += [_clause(clause, outcome, contract, failing) for clause in shown]
     parts.append(_clauses(outcome))
-    parts.append(call_details(call))
-    if alone and verdict.status == "proved" and contract is not None:
+    parts.append("" if call is None else call_details(call))
+    if alone and verdict.status == "proved" and contract is not None and isinstance(outcome, Outcome):
         parts.append(_operands(outcome, contract))
     return "".join(parts)
 
 
-def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None, failing: frozenset[str]) -> str:
-    call = outcome.item.call
+def _clause(clause: ClauseResult, outcome: Outcome | KernelOutcome, contract: Contract | None, failing: frozenset[str]) -> str:
     source = f' <span class="muted">[{safe(clause.source)}]</span>' if clause.source else ""
     head = f"<h3><code>{safe(clause.id)}</code> {safe(clause.status)}</h3><p>{safe(clause.statement)}{source}</p>"
     if clause.status != "refuted":
         return f'<section class="clause {safe(clause.status)}">{head}<p>{safe(clause.reason or "")}</p></section>'
-    found = facts(clause, call, contract)
+    call = None if isinstance(outcome, KernelOutcome) else outcome.item.call
+    found = kernels.facts(clause) if call is None else facts(clause, call, contract)
     rows = "".join(f"<dt>{safe(label)}</dt><dd>{safe(text)}</dd>" for label, text in found if label not in BESIDE)
     sides = dict(found)
     beside = "".join(
@@ -138,18 +141,18 @@ def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None, f
         for label in ("expected", "actual")
         if label in sides
     )
-    advice = hint(clause, call, contract, failing)
+    advice = kernels.repair(clause) if call is None else hint(clause, call, contract, failing)
     return (
         f'<section class="clause">{head}'
         + (f"<dl>{rows}</dl>" if rows else "")
         + (f'<div class="sides">{beside}</div>' if beside else "")
-        + figures(pictures(clause, call, contract))
+        + ("" if call is None else figures(pictures(clause, call, contract)))
         + (f'<div class="repair"><b>Repair</b> {safe(advice)}</div>' if advice else "")
         + "</section>"
     )
 
 
-def _clauses(outcome: Outcome) -> str:
+def _clauses(outcome: Outcome | KernelOutcome) -> str:
     clauses = outcome.verdict.clauses
     if not clauses:
         return ""

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 
 from tilecheck.claims import Claim, Expectation, TheoremClaim, collect, has_claims
 from tilecheck.errors import DisagreementError, InputError
+from tilecheck.kernels import Kernel
+from tilecheck.report.kernels import FAILED, OK, UNDECIDED, KernelItem, KernelOutcome, settled, status_of
 from tilecheck.report.theorems import TheoremItem, TheoremOutcome, proved, theorem_items
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
-    from tilecheck.document import Entry
+    from tilecheck.document import AnyEntry
     from tilecheck.prove.verdict import Verdict
 
 STDIN = "<stdin>"
 SUFFIXES = (".json", ".jsonl", ".py")
-OK, FAILED, BAD_INPUT, UNDECIDED = 0, 1, 2, 3
-"""The exit statuses."""
+BAD_INPUT = 2
+"""The exit status where the input or the command is wrong; the others are those of outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +54,11 @@ class Outcome:
 
     def exit_status(self, *, strict: bool) -> int:
         """What this outcome alone makes of the run; with `strict` a hazard that is not expected fails it."""
-        expected = self.item.expectation
-        named = None if expected is None else expected.hazard
-        if strict and any(h.id != named for h in self.verdict.hazards):
-            return FAILED
-        if expected is not None:
-            return OK if self.as_expected else FAILED
-        return {"proved": OK, "refuted": FAILED}.get(self.verdict.status, UNDECIDED)
+        return status_of(self.verdict, self.item.expectation, strict=strict)
 
 
-AnyItem = Item | TheoremItem
-AnyOutcome = Outcome | TheoremOutcome
+AnyItem = Item | KernelItem | TheoremItem
+AnyOutcome = Outcome | KernelOutcome | TheoremOutcome
 
 
 def exit_status(outcomes: Sequence[AnyOutcome], *, strict: bool) -> int:
@@ -71,8 +67,8 @@ def exit_status(outcomes: Sequence[AnyOutcome], *, strict: bool) -> int:
     return FAILED if FAILED in found else UNDECIDED if UNDECIDED in found else OK
 
 
-def gather(paths: Sequence[str]) -> tuple[list[AnyItem], list[InputError]]:
-    """The items of every path in order, and one error for each file that is wrong."""
+def gather(paths: Sequence[str], *, together: bool = False) -> tuple[list[AnyItem], list[InputError]]:
+    """The items of every path in order, and one error for each file that is wrong. together: as of `items_of`."""
     items: list[AnyItem] = []
     errors: list[InputError] = []
     for path in paths:
@@ -83,22 +79,26 @@ def gather(paths: Sequence[str]) -> tuple[list[AnyItem], list[InputError]]:
             continue
         for file in files:
             try:
-                items.extend(items_of(file))
+                items.extend(items_of(file, together=together))
             except InputError as error:
                 errors.append(error)
     return items, errors
 
 
-def items_of(path: str) -> list[AnyItem]:
-    """The items of one file, `-` for stdin."""
+def items_of(path: str, *, together: bool = False) -> list[AnyItem]:
+    """The items of one file, `-` for stdin. together: the calls of a JSON file that stand alone in it are those of one kernel."""
     if path.endswith(".py"):
         if not Path(path).is_file():
             raise InputError("cannot be read: no such file", where=path)
         return [item for one in collect(path) for item in marked_items(one)]
-    return [_from_entry(entry) for entry in entries_of(path)]
+    found: list[AnyItem] = [_from_entry(entry) for entry in entries_of(path)]
+    calls = tuple(item.call for item in found if isinstance(item, Item))
+    if not together or not calls or any(isinstance(item, KernelItem) for item in found):
+        return found
+    return [*found, KernelItem(Kernel(calls), STDIN if path == "-" else path)]
 
 
-def entries_of(path: str) -> list[Entry]:
+def entries_of(path: str) -> list[AnyEntry]:
     """The documents of one JSON file or of stdin; errors name the line, too."""
     from tilecheck.document import read_file, read_text
     from tilecheck.report.locate import with_line
@@ -124,23 +124,36 @@ def marked_items(one: Claim | TheoremClaim) -> Sequence[AnyItem]:
     return theorem_items(one) if isinstance(one, TheoremClaim) else claim_items(one)
 
 
-def claim_items(one: Claim) -> list[Item]:
-    """The calls of a claim as items; a call without an id gets the claim's title."""
-    calls = one.calls()
-    titles = [one.title] if len(calls) == 1 else [f"{one.title}[{k}]" for k in range(len(calls))]
-    return [
-        Item(call if call.id else dataclasses.replace(call, id=title), title, one.expectation)
-        for call, title in zip(calls, titles, strict=True)
-    ]
+def claim_items(one: Claim) -> list[AnyItem]:
+    """The calls and kernels of a claim as items; one without an id gets the claim's title. What is claimed of a kernel is about what its calls share; they are proved."""
+    made = one.made()
+    titles = [one.title] if len(made) == 1 else [f"{one.title}[{k}]" for k in range(len(made))]
+    return [item for what, title in zip(made, titles, strict=True) for item in _claimed(what, title, one.expectation)]
+
+
+def _claimed(what: Call | Kernel, title: str, expectation: Expectation) -> list[AnyItem]:
+    if not isinstance(what, Kernel):
+        return [Item(what if what.id else dataclasses.replace(what, id=title), title, expectation)]
+    inner = [_claimed(call, f"{title}.calls[{k}]", Expectation("proved"))[0] for k, call in enumerate(what.calls)]
+    return [*inner, KernelItem(what if what.id else dataclasses.replace(what, id=title), title, expectation)]
 
 
 def with_arch(items: Sequence[AnyItem], arch: str | None) -> list[AnyItem]:
     """The items, calls that name no architecture given this one."""
-    return [_with_arch(item, arch) if isinstance(item, Item) and arch is not None else item for item in items]
+    return list(items) if arch is None else [_with_arch(item, arch) for item in items]
 
 
-def _with_arch(item: Item, arch: str) -> Item:
-    return item if item.call.arch else dataclasses.replace(item, call=dataclasses.replace(item.call, arch=arch))
+def _with_arch(item: AnyItem, arch: str) -> AnyItem:
+    if isinstance(item, TheoremItem):
+        return item
+    if isinstance(item, KernelItem):
+        calls = tuple(_for_arch(call, arch) for call in item.kernel.calls)
+        return dataclasses.replace(item, kernel=dataclasses.replace(item.kernel, calls=calls))
+    return dataclasses.replace(item, call=_for_arch(item.call, arch))
+
+
+def _for_arch(call: Call, arch: str) -> Call:
+    return call if call.arch else dataclasses.replace(call, arch=arch)
 
 
 def check_items(items: Sequence[AnyItem], *, jobs: int = 1, audit: bool = False, rlimit: int | None = None) -> list[AnyOutcome]:
@@ -157,8 +170,8 @@ def check_items(items: Sequence[AnyItem], *, jobs: int = 1, audit: bool = False,
 
     with ProcessPoolExecutor(jobs) as pool:
         checked = pool.map(one, calls, chunksize=max(1, len(calls) // (4 * jobs)))
-        theorems = iter([one(item) for item in items if isinstance(item, TheoremItem)])  # functions stay in the process that collected them
-        return [next(checked if isinstance(item, Item) else theorems) for item in items]
+        others = iter([one(item) for item in items if not isinstance(item, Item)])  # functions stay in the process that collected them
+        return [next(checked if isinstance(item, Item) else others) for item in items]
 
 
 def check_item(item: Item, *, audit: bool = False, rlimit: int | None = None) -> Outcome:
@@ -193,17 +206,22 @@ class CheckFailedError(Exception):
 def _checked(item: AnyItem, *, audit: bool, rlimit: int | None) -> AnyOutcome:
     if isinstance(item, Item):
         return check_item(item, audit=audit, rlimit=rlimit)
+    kernel = isinstance(item, KernelItem)
     try:
-        return proved(item, audit=audit, rlimit=rlimit)
+        return settled(item, audit=audit, rlimit=rlimit) if isinstance(item, KernelItem) else proved(item, audit=audit, rlimit=rlimit)
     except InputError:
         raise
     except Exception as error:
-        raise CheckFailedError.from_item(error, "the theorem", item.where) from error
+        raise CheckFailedError.from_item(error, "the kernel" if kernel else "the theorem", item.where) from error
 
 
-def _from_entry(entry: Entry) -> Item:
+def _from_entry(entry: AnyEntry) -> Item | KernelItem:
+    from tilecheck.document import Entry
+
     expected = None if entry.expect is None else Expectation(entry.expect, entry.clause, entry.hazard)
-    return Item(entry.call, entry.where, expected, entry.why)
+    if isinstance(entry, Entry):
+        return Item(entry.call, entry.where, expected, entry.why)
+    return KernelItem(entry.kernel, entry.where, expected, entry.why)
 
 
 def _files_of(directory: str) -> list[str]:

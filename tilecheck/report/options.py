@@ -71,6 +71,9 @@ class Options:
         only=("check", "explain", "premises", "emit", "predict", "reconstruct"),
     )
     strict: bool = _option(False, "hazards are errors: exit status 1", only=("check",))
+    together: bool = _option(
+        False, "the calls of each JSON file are those of one kernel: check what they share, too", toml=False, only=("check",)
+    )
     audit: bool = _option(False, "prove everything again by SMT, and by brute force where that is possible; they must agree", only=PROVING)
     rlimit: int | None = _option(
         None,

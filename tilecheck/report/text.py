@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from tilecheck.claims import same_clause
 from tilecheck.fitting import contract_for
-from tilecheck.report import theorems
+from tilecheck.report import kernels, theorems
 from tilecheck.report.console import plain, render
 from tilecheck.report.hints import hint
 from tilecheck.report.items import AnyOutcome, Outcome
+from tilecheck.report.kernels import KernelOutcome
 from tilecheck.report.picture import picture
 from tilecheck.report.place import facts
 from tilecheck.report.theorems import TheoremOutcome
@@ -54,12 +55,14 @@ def title(outcome: AnyOutcome) -> str:
     where = outcome.item.where
     if isinstance(outcome, TheoremOutcome):
         return plain(where)
+    if isinstance(outcome, KernelOutcome):
+        return plain(outcome.title)
     call = outcome.item.call
     name = where if "::" in where else f"{call.id} ({where})" if call.id else where
     return plain(name)
 
 
-def _line(outcome: Outcome) -> RenderableType:
+def _line(outcome: Outcome | KernelOutcome) -> RenderableType:
     verdict = outcome.verdict
     if verdict.status == "proved":
         what = f"{instructions(verdict)}{methods(verdict)}"
@@ -72,7 +75,7 @@ def _line(outcome: Outcome) -> RenderableType:
     return _row(verdict.status, f"{title(outcome)}: {plain(what)}")
 
 
-def ordered(outcome: Outcome) -> list[ClauseResult]:
+def ordered(outcome: Outcome | KernelOutcome) -> list[ClauseResult]:
     """The clauses, the one that is expected to fail first."""
     named = outcome.item.expectation.clause if outcome.item.expectation is not None else None
     return sorted(outcome.verdict.clauses, key=lambda c: not (named and c.status == "refuted" and same_clause(c.id, named)))
@@ -144,9 +147,11 @@ def _full(outcome: AnyOutcome, *, strict: bool) -> list[RenderableType]:
 
     if isinstance(outcome, TheoremOutcome):
         return _theorem(outcome)
-    verdict, call = outcome.verdict, outcome.item.call
-    contract = contract_for(call)
-    parts: list[RenderableType] = [_row(verdict.status, f"{title(outcome)}: {plain(call.opcode)}")]
+    verdict = outcome.verdict
+    call = None if isinstance(outcome, KernelOutcome) else outcome.item.call
+    contract = None if call is None else contract_for(call)
+    opcode = "what its calls share" if call is None else call.opcode
+    parts: list[RenderableType] = [_row(verdict.status, f"{title(outcome)}: {plain(opcode)}")]
     if outcome.as_expected is not None:
         why = f" ({outcome.item.why})" if outcome.item.why else ""
         otherwise = "" if outcome.as_expected else "; it came out otherwise"
@@ -171,7 +176,7 @@ def _indented(mark: str, text: str, label: str) -> RenderableType:
     return grid
 
 
-def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None) -> list[RenderableType]:
+def _clause(clause: ClauseResult, outcome: Outcome | KernelOutcome, contract: Contract | None) -> list[RenderableType]:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -181,23 +186,27 @@ def _clause(clause: ClauseResult, outcome: Outcome, contract: Contract | None) -
         return [_indented(clause.id, clause.reason or clause.statement, clause.status)]
     head = Text.assemble((clause.id, "bold red"), f": {plain(clause.statement)}", (f" [{clause.source}]" if clause.source else "", "dim"))
     grid = _grid(indent=4)
-    for label, text in facts(clause, outcome.item.call, contract):
+    alone = isinstance(outcome, KernelOutcome)
+    for label, text in kernels.facts(clause) if alone else facts(clause, outcome.item.call, contract):
         grid.add_row("", label, Text(plain(text), overflow="fold"))
     parts: list[RenderableType] = [Padding(head, (0, 0, 0, 2)), grid]
-    drawn = picture(clause, contract)
+    drawn = None if alone else picture(clause, contract)
     if drawn is not None:
         parts.append(Padding(Text(drawn, no_wrap=True, overflow="crop"), (0, 0, 0, 8)))
-    advice = hint(clause, outcome.item.call, contract, frozenset(c.id for c in outcome.verdict.failing))
+    failing = frozenset(c.id for c in outcome.verdict.failing)
+    advice = kernels.repair(clause) if alone else hint(clause, outcome.item.call, contract, failing)
     if advice is not None:
         parts.append(_indented("", advice, "repair"))
     return parts
 
 
 def summary(outcomes: Sequence[AnyOutcome]) -> str:
-    """The counts of a run, a line for the calls and one for the theorems."""
+    """The counts of a run, a line each for the calls, for what those of a kernel share, and for the theorems."""
     calls = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
     proofs = [outcome for outcome in outcomes if isinstance(outcome, TheoremOutcome)]
+    wholes = [outcome for outcome in outcomes if isinstance(outcome, KernelOutcome)]
     parts = [_count(calls)] if calls or not proofs else []
+    parts += [kernels.summary(wholes)] if wholes else []
     return "".join(part + "\n" for part in (*parts, *([theorems.summary(proofs)] if proofs else [])))
 
 

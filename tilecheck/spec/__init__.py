@@ -6,6 +6,7 @@ from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, O
 from tilecheck.spec.descriptor import Described, Mode
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
 from tilecheck.spec.scalar import Composition, Definition, Instruction
+from tilecheck.spec.shared import Pool, Shared
 from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
 
 __all__ = [
@@ -35,10 +36,12 @@ __all__ = [
     "Packing",
     "Parameter",
     "Pattern",
+    "Pool",
     "Product",
     "Register",
     "Result",
     "Scale",
+    "Shared",
     "Slot",
     "Walk",
     "arch_has",

@@ -18,6 +18,7 @@ from tilecheck.spec.computed import Choice, Computed, Scale
 from tilecheck.spec.descriptor import MAJORS, Described, Encoding
 from tilecheck.spec.grammar import arch_has
 from tilecheck.spec.scalar import Composition
+from tilecheck.spec.shared import Shared
 from tilecheck.symbolic.terms import Expr, Term, var
 
 Data = None | bool | int | str | tuple["Data", ...] | Mapping[str, "Data"]
@@ -251,6 +252,7 @@ class Contract:
     proxy: "async" where memory is accessed through the async proxy. completion: the statements by which the issuing thread waits for it (where
     no barrier parameter does). before: the statements that it executes first. encoding: the word that holds a descriptor. box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
     scalar: what a scalar function of the call may be made of; the function says the operands, of which the table has none (see `chosen`).
+    shared: what its calls have in common with the other calls of a kernel, None for nothing.
     """
 
     opcode: str
@@ -280,6 +282,7 @@ class Contract:
     computed: Computed | None = None
     variants: tuple[Contract, ...] = ()
     scalar: Composition | None = None
+    shared: Shared | None = None
     table: Contract | None = field(default=None, compare=False, repr=False)
     """The contract as it stands in the table, where this one is fitted to a call."""
 
@@ -442,6 +445,7 @@ def data(contract: Contract) -> dict[str, Data]:
         **({} if contract.product is None else {"product": _product_data(contract.product)}),
         **({} if contract.computed is None else {"computed": _fields(contract.computed)}),
         **({} if contract.scalar is None else {"scalar": _fields(contract.scalar)}),
+        **({} if contract.shared is None else {"shared": _fields(contract.shared)}),
         **({"variants": tuple(data(one) for one in contract.variants)} if contract.variants else {}),
     }
 

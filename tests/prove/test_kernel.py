@@ -1,0 +1,163 @@
+"""What the calls of a kernel share: each rule, held and broken, with the evaluator asked the same."""
+
+from __future__ import annotations
+
+import pytest
+from kernels import alloc, call, close, commit, free
+
+from tilecheck import InputError, NotLegal, check_kernel, kernel
+from tilecheck.call import Call
+from tilecheck.document import read_kernel
+from tilecheck.prove.kernel import KernelVerdict
+
+CLUSTER = {"block": [128], "cluster": [2]}
+N = {"name": "n", "min": 0, "max": 3}
+
+
+def answer(*calls: Call) -> KernelVerdict:
+    return check_kernel(calls, audit=True)
+
+
+def failing(*calls: Call) -> set[str]:
+    found = answer(*calls)
+    assert all(one.status == "proved" for one in found.calls), [one.summary() for one in found.calls]
+    return {clause.id for clause in found.shared.failing}
+
+
+HELD = {
+    "one call": (commit(),),
+    "all columns": (alloc(512), close(), commit(), free(512)),
+    "some columns": (alloc(256), alloc(128), alloc(128), free(256), free(128, 256), free(128, 384)),
+    "again": (alloc(512), free(512), alloc(512), free(512)),
+    "a hole is filled": (alloc(256), alloc(256), free(256), alloc(256, taddr=0), free(256), free(256, 256)),
+    "an address that is not known": (alloc(64), free(64, "32 * n", symbols=[N])),
+    "one warp": (alloc(64, guard="warpid == 3"), free(64, guard="warpid == 2")),
+    "a warp that a symbol chooses": (alloc(64, guard="warpid == n", symbols=[N]),),
+    "a lane that is elected": (commit(guard="elected and warpid == 1"),),
+    "a thread that a symbol chooses": (commit(guard="tx == 17 * n", symbols=[N]),),
+    "a predicate": (commit(guard=True, pred="tx == 5"),),
+    "a block of one warp": (alloc(32, guard=True, launch={"block": [32]}),),
+    "pairs": (alloc(64, 2, launch=CLUSTER), commit(2, guard="tx == 0 and cbx == 0", launch=CLUSTER), free(64, 0, 2, launch=CLUSTER)),
+    "other warps of a pair": (alloc(64, 2, launch=CLUSTER, guard="warpid == cbx"),),
+    "a commit of each CTA": (commit(1, launch=CLUSTER),),
+    "the second of a pair": (commit(2, guard="tx == 0 and cbx % 2 == 1", launch={"block": [32], "cluster": [4]}),),
+}
+BROKEN = {
+    "608 columns": (("allocation.footprint",), (alloc(512), alloc(32), alloc(32), alloc(32))),
+    "513 columns and more": (("allocation.footprint",), (alloc(256), alloc(256), alloc(32))),
+    "one column twice": (("allocation.footprint",), (alloc(128), alloc(64, taddr=96))),
+    "behind the last column": (("allocation.footprint",), (alloc(64, taddr=480),)),
+    "larger than before": (("allocation.shape",), (alloc(64), alloc(128))),
+    "larger than one that is freed": (("allocation.shape",), (alloc(64), free(64), alloc(128), free(128))),
+    "freed twice": (("allocation.operands",), (alloc(64), free(64), free(64))),
+    "another size": (("allocation.operands",), (alloc(64), free(32))),
+    "another place": (("allocation.operands",), (alloc(64, taddr=32), free(64, 0))),
+    "nothing to free": (("allocation.operands",), (free(64),)),
+    "one of two is freed": (("allocation.operands",), (alloc(64), alloc(64), free(64))),
+    "after the permit": (("allocation.operands",), (alloc(64), close(), alloc(64))),
+    "two groups": (("cta_group.opcode",), (commit(1, launch=CLUSTER), commit(2, guard="tx == 0 and cbx == 0", launch=CLUSTER))),
+    "two lanes": (("issue.participation",), (commit(guard="tx < 2"),)),
+    "a lane of each warp": (("issue.participation",), (commit(guard="elected"),)),
+    "every thread": (("issue.participation",), (commit(guard=True),)),
+    "two warps": (("issue.participation",), (alloc(64, guard="warpid < 2"),)),
+    "warps of a symbol each": (("issue.participation",), (alloc(64, guard="warpid == n", symbols=[{**N, "varies": "warp"}]),)),
+    "both CTAs of a pair": (("issue.participation",), (commit(2, launch=CLUSTER),)),
+    "one CTA of a pair": (("issue.participation",), (alloc(64, 2, launch=CLUSTER, guard="warpid == 0 and cbx == 1"),)),
+    "two warps of one CTA of a pair": (("issue.participation",), (alloc(64, 2, launch=CLUSTER, guard="warpid <= cbx"),)),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_holds_is_proved(name: str) -> None:
+    assert failing(*HELD[name]) == set()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_is_refuted(name: str) -> None:
+    clauses, calls = BROKEN[name]
+    assert failing(*calls) == set(clauses)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_every_refutation_says_what_was_expected_and_names_the_call(name: str) -> None:
+    for clause in answer(*BROKEN[name][1]).shared.failing:
+        example = clause.counterexample
+        assert example is not None
+        assert example.expected
+        assert example.actual
+        assert "calls[" in example.sentence
+
+
+def test_a_finding_names_both_calls() -> None:
+    first, second = commit(1, id="early", launch=CLUSTER), commit(2, id="late", guard="tx == 0 and cbx == 0", launch=CLUSTER)
+    [clause] = answer(first, second).shared.failing
+    assert clause.counterexample is not None
+    assert "calls[1] (late, tcgen05.commit.cta_group::2" in clause.counterexample.sentence
+    assert "calls[0] (early, tcgen05.commit.cta_group::1" in clause.counterexample.sentence
+
+
+def test_the_total_is_told() -> None:
+    [clause] = answer(alloc(512), alloc(32), alloc(32), alloc(32)).shared.failing
+    assert clause.counterexample is not None
+    assert clause.counterexample.actual == "608 columns in all"
+    assert clause.reason is not None
+    assert clause.reason.count("brings what is allocated") == 1
+
+
+def test_issuers_are_the_least_ones() -> None:
+    example = answer(commit(guard="tx >= 40")).shared.counterexample
+    assert example is not None
+    assert (example.cta, example.warp, example.lane) == (0, 1, 8)
+    assert "lane 9 of warp 1" in example.sentence
+
+
+def test_what_is_allocated_in_part_is_a_condition() -> None:
+    assert answer(alloc(512), free(512)).shared.conditions == ()
+    [condition] = answer(alloc(64, taddr=32), free(64, 32)).shared.conditions
+    assert "column 32" in condition
+
+
+def test_what_is_never_freed_is_a_hazard() -> None:
+    assert [h.id for h in answer(alloc(64)).shared.hazards] == ["allocation.kept"]
+    assert answer(alloc(64), free(64)).shared.hazards == ()
+
+
+def test_a_refuted_call_fails_the_kernel_and_counts_all_the_same() -> None:
+    found = answer(alloc(48), alloc(512))
+    assert found.status == "refuted"
+    assert [one.status for one in found.every] == ["refuted", "proved", "refuted"]
+    assert {clause.id for clause in found.shared.failing} == {"allocation.shape", "allocation.footprint"}
+    with pytest.raises(NotLegal, match="ncols is 48"):
+        found.raise_for_status()
+
+
+def test_calls_that_share_nothing_are_proved_with_a_note() -> None:
+    found = answer(call("mov.b32", (_slot("D"), _slot("S")), scope="thread"))
+    assert found.status == "proved"
+    assert found.shared.reason == "its calls share nothing that a contract speaks of"
+    found.raise_for_status()
+
+
+def _slot(name: str) -> dict[str, object]:
+    return {"name": name, "space": "register", "dtype": "uint32", "shape": [1]}
+
+
+def test_a_kernel_verdict_has_no_truth_value() -> None:
+    with pytest.raises(TypeError):
+        bool(answer(commit()))
+
+
+def test_a_kernel_is_read_back_from_its_document() -> None:
+    one = kernel([alloc(64), commit()], id="k")
+    assert read_kernel(one.to_json()) == one
+
+
+@pytest.mark.parametrize(
+    ("calls", "path"),
+    [([], "$.calls"), ([alloc(64), "alloc"], "$.calls[1]"), ([commit()] * 10_001, "$.calls")],
+    ids=["none", "text", "many"],
+)
+def test_a_kernel_of_something_else_is_an_input_error(calls: list[Call], path: str) -> None:
+    with pytest.raises(InputError) as caught:
+        kernel(calls)
+    assert caught.value.path == path

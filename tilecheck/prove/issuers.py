@@ -1,0 +1,70 @@
+"""Who issues the instructions of a kernel: one thread (one warp, for a collective) of a CTA or of a pair of CTAs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.problem import Problem, copied, copied_variables, tied
+from tilecheck.prove.race import LEVELS
+from tilecheck.prove.shared import Asked, Member, Place, Thread
+from tilecheck.scopes import CTA, LANES
+from tilecheck.symbolic import terms
+from tilecheck.symbolic.terms import Term, var
+
+ISSUE = "issue.participation"
+
+
+def clauses(member: Member, problem: Problem) -> Iterator[Asked]:
+    """That one instruction has one issuer."""
+    issuer = member.shared.issuer
+    if not issuer:
+        return
+    unit = "warp" if problem.collective else "thread"
+    where = "pair of CTAs" if issuer == "pair" else "CTA"
+    statement = f"one {unit} of a {where} issues an instruction" + (", in each CTA of a pair" if issuer == "each" else "")
+    source, symbols = member.shared.source, _symbols(problem)
+
+    def met(witness: Mapping[str, int]) -> Place:
+        names = {s.name for s in problem.call.symbols}
+        others = {n: witness.get(f"{n}@1", witness.get(n, 0)) for n in names if n in witness or f"{n}@1" in witness}
+        return Place(_thread(witness), other=(_thread(witness, "@1"), (), ()), others=others)
+
+    yield Asked(ISSUE, statement, source, alone(problem, pair=issuer == "pair"), symbols, ("issuer", issuer), met)
+    if issuer == "each":
+        yield Asked(ISSUE, statement, source, accompanied(problem), symbols, ("peer",), lambda w: Place(_thread(w)))
+
+
+def alone(problem: Problem, *, pair: bool) -> Obligation:
+    """No two threads (warps, of a collective) of one CTA, or of one pair of CTAs, execute the call."""
+    whole = problem.collective
+    here = _of_warp(problem.accessing) if whole else problem.accessing
+    there = copied(problem, here, "@1", LEVELS)
+    apart = [CTA, "warpid"] if whole else [CTA, "warpid", "laneid"]
+    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in apart))
+    mine, theirs = (terms.floordiv(var(name), 2) if pair else var(name) for name in (CTA, f"{CTA}@1"))
+    premise = terms.conj(here, there, terms.eq(mine, theirs), tied(problem, ("", "@1"), LEVELS))
+    copies = tuple(v for v in copied_variables(problem, "@1", LEVELS) if not (whole and v.name == "laneid@1"))
+    return Obligation((*problem.symbols, *problem.thread_variables(lane=not whole), *copies), premise, terms.negate(other))
+
+
+def accompanied(problem: Problem) -> Obligation:
+    """Where a warp executes the call, one of the other CTA of its pair does."""
+    peer = terms.add(var(CTA), terms.sub(1, terms.mul(2, terms.mod(var(CTA), 2))))
+    here = _of_warp(problem.accessing)
+    parts = (terms.substitute(here, {CTA: peer, "warpid": warp}) for warp in range(problem.call.launch.warps))
+    return Obligation((*problem.symbols, *problem.thread_variables(lane=False)), here, terms.disj(*parts))
+
+
+def _of_warp(condition: Term) -> Term:
+    """A condition that all lanes of a warp agree on, of its lane 0."""
+    return terms.substitute(condition, {"laneid": 0})
+
+
+def _symbols(problem: Problem) -> tuple[Variable, ...]:
+    return problem.symbols
+
+
+def _thread(witness: Mapping[str, int], suffix: str = "") -> Thread:
+    cta, warp, lane = (witness.get(f"{name}{suffix}", 0) for name in (CTA, "warpid", "laneid"))
+    return cta, warp + lane // LANES, lane % LANES

@@ -1,0 +1,208 @@
+"""check_kernel: what the calls of one kernel share, decided over all of them: spellings that agree, allocations, cells, who issues.
+
+Contracts say what their calls have in common with others (`Shared`); a call that is refuted on its own owes nothing here but its allocation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tilecheck.call import INDEX_DTYPES, Call
+from tilecheck.errors import DisagreementError
+from tilecheck.fitting import contract_for
+from tilecheck.kernels import Kernel, kernel
+from tilecheck.prove import issuers, ledger
+from tilecheck.prove.cells import held_cells, overlaps
+from tilecheck.prove.check import check
+from tilecheck.prove.clause import Finding
+from tilecheck.prove.obligation import Outcome
+from tilecheck.prove.problem import prepare
+from tilecheck.prove.shared import Asked, Member, named
+from tilecheck.prove.tiers import RLIMIT, Tiers
+from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, ClauseResult, Counterexample, Hazard, NotLegal, Verdict
+from tilecheck.spec import Pool, arch_rank
+from tilecheck.symbolic.terms import ELECTED
+
+EVALUATED = 2_000_000
+"""Points that the evaluator looks at in an audit of one kernel."""
+OPCODE = "kernel"
+"""What stands in the place of an opcode in the verdict on what calls share; no instruction is called so."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelVerdict:
+    """The answer about a kernel: a verdict for each call, and one on what they share. Only `proved` is legal; it has no truth value."""
+
+    calls: tuple[Verdict, ...]
+    shared: Verdict
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict has no truth value: compare .status, or call .raise_for_status()")
+
+    @property
+    def every(self) -> tuple[Verdict, ...]:
+        """The verdicts on the calls, then the one on what they share."""
+        return (*self.calls, self.shared)
+
+    @property
+    def status(self) -> str:
+        """`refuted` where one of them is; else what is undecided first; `proved` where all are."""
+        states = [one.status for one in self.every]
+        return next((s for s in (REFUTED, *(s for s in states if s != PROVED)) if s in states), PROVED)
+
+    def raise_for_status(self) -> None:
+        """NotLegal, with the first verdict that is not `proved`, unless all are; a refuted one comes first."""
+        wrong = sorted((one for one in self.every if one.status != PROVED), key=lambda one: one.status != REFUTED)
+        if wrong:
+            raise NotLegal(wrong[0])
+
+
+def check_kernel(calls: Kernel | Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> KernelVerdict:
+    """The verdicts on the calls of one kernel, given in the order of its program text, and on what they share.
+
+    audit, rlimit: as of `check`; in an audit the evaluator decides what they share on its own, too.
+    """
+    whole = calls if isinstance(calls, Kernel) else kernel(calls)
+    verdicts = tuple(check(call, audit=audit, rlimit=rlimit) for call in whole.calls)
+    return KernelVerdict(verdicts, shared_verdict(whole, verdicts, audit=audit, rlimit=rlimit))
+
+
+def shared_verdict(whole: Kernel, verdicts: Sequence[Verdict] | None = None, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
+    """The verdict on what the calls of a kernel share; `verdicts`: those on the calls, where they are known already."""
+    found = verdicts or tuple(check(call, rlimit=rlimit) for call in whole.calls)
+    members: list[Member] = []
+    for k, (call, own) in enumerate(zip(whole.calls, found, strict=True)):
+        contract = contract_for(call)
+        if contract is not None and contract.shared is not None:
+            members.append(Member(k, call, contract, contract.shared, own.status))
+    checker = _Checker(whole, audit=audit, rlimit=rlimit)
+    for pool in dict.fromkeys(m.shared.pool for m in members):
+        checker.run(pool, [m for m in members if m.shared.pool == pool])
+    answer = checker.verdict(found)
+    if audit and members:
+        _compare(members, checker)
+    return answer
+
+
+@dataclass
+class _Checker:
+    whole: Kernel
+    audit: bool
+    rlimit: int
+    results: dict[str, ClauseResult] = field(default_factory=dict[str, ClauseResult])
+    hazards: list[Hazard] = field(default_factory=list[Hazard])
+    conditions: list[str] = field(default_factory=list[str])
+
+    def run(self, pool: Pool, members: list[Member]) -> None:
+        """Every clause about what the calls have of one pool."""
+        source = members[0].shared.source
+        for name, statement, wrong in ledger.spellings(pool, members):
+            self.static(name, statement, source, wrong)
+        book = ledger.allocations(pool, members)
+        for name, statement, wrong in book.clauses():
+            self.static(name, statement, source, wrong)
+        self.hazards += book.hazards
+        self.conditions += book.conditions
+        for member in members:
+            if member.status != PROVED:
+                continue
+            tiers = Tiers(INDEX_DTYPES[member.call.index_dtype], rlimit=self.rlimit, audit=self.audit)
+            problem = prepare(member.call, member.contract)
+            clauses = [*issuers.clauses(member, problem), *overlaps(member, problem)]
+            if book.given:
+                clauses += held_cells(member, problem, book.held_at(member))
+            for clause in clauses:
+                started = time.perf_counter()
+                outcome = tiers.decide(clause.obligation)
+                self.add(member, clause, outcome, (time.perf_counter() - started) * 1e3)
+
+    def static(self, name: str, statement: str, source: str, wrong: list[Finding]) -> None:
+        """A clause that no symbol matters to."""
+        if not wrong:
+            self.note(ClauseResult(name, PROVED, "structure", 0.0, statement, source))
+            return
+        reason = "; ".join(one.sentence for one in wrong)
+        self.note(ClauseResult(name, REFUTED, "structure", 0.0, statement, source, reason, wrong[0].example()))
+
+    def add(self, member: Member, clause: Asked, outcome: Outcome, ms: float) -> None:
+        """A clause that was decided by a formula about one call."""
+        source = clause.source
+        if outcome.holds is None:
+            reason = f"{named(member)}: {outcome.reason}"
+            self.note(ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=reason))
+        elif outcome.holds:
+            self.note(ClauseResult(clause.id, PROVED, outcome.method, ms, clause.statement, source))
+        else:
+            example = _example(member, clause, outcome)
+            self.note(ClauseResult(clause.id, REFUTED, outcome.method, ms, clause.statement, source, counterexample=example))
+
+    def note(self, result: ClauseResult) -> None:
+        """Several results of one clause are one: the first refuted one, else the first that is open, else proved."""
+        known = self.results.get(result.id)
+        order = (REFUTED, UNPROVED, PROVED)
+        if known is None:
+            self.results[result.id] = result
+        elif order.index(result.status) < order.index(known.status):
+            self.results[result.id] = result._replace(ms=known.ms + result.ms)
+        elif known.status == PROVED:
+            methods = dict.fromkeys(m for one in (known, result) for m in one.method.split("; ") if m != "structure")
+            self.results[result.id] = known._replace(ms=known.ms + result.ms, method="; ".join(methods) or "structure")
+        else:
+            self.results[result.id] = known._replace(ms=known.ms + result.ms)
+
+    def verdict(self, calls: Sequence[Verdict]) -> Verdict:
+        """What they come to."""
+        states = {one.status for one in self.results.values()}
+        status = REFUTED if REFUTED in states else UNPROVED if UNPROVED in states else PROVED
+        floors = [one.arch_floor for one in calls if one.arch_floor is not None]
+        reason = None if self.results else "its calls share nothing that a contract speaks of"
+        return Verdict(
+            self.whole.id,
+            OPCODE,
+            status,
+            max(floors, key=arch_rank, default=None),
+            None,
+            tuple(self.results.values()),
+            hazards=tuple(self.hazards),
+            conditions=tuple(self.conditions) if status == PROVED else (),
+            reason=reason,
+        )
+
+
+def _example(member: Member, clause: Asked, outcome: Outcome) -> Counterexample:
+    """The counterexample at a witness, after the evaluator has looked at it on its own."""
+    from tilecheck.evaluate.kernel import observe
+
+    witness = dict(outcome.witness or {})
+    symbols = {v.name: witness[v.name] for v in clause.symbols if v.name in witness}
+    if ELECTED in witness:
+        symbols["elected"] = witness[ELECTED]
+    point = clause.place(witness)
+    seen = observe(member.data, member.call.to_json(), clause.question, symbols, point)
+    if seen is None:
+        raise DisagreementError(
+            f"internal error, please report: the prover refutes {clause.id} of {named(member)} at {symbols}, {point}, "
+            "the evaluator sees nothing wrong there"
+        )
+    expected, actual, sentence = seen
+    return Counterexample(
+        tuple(symbols.items()), *point.thread, point.group, point.repeat, point.atom, expected, actual, f"{named(member)}: {sentence}"
+    )
+
+
+def _compare(members: Sequence[Member], checker: _Checker) -> None:
+    """The evaluator's brute force says the same of what the calls share, as far as it can look at everything."""
+    from tilecheck.evaluate.kernel import TooLargeError, failures
+
+    documents = [(m.index, m.data, m.call.to_json(), m.status == PROVED) for m in members]
+    try:
+        theirs = failures(documents, EVALUATED)
+    except TooLargeError:
+        return
+    mine = {one.id for one in checker.results.values() if one.status == REFUTED}
+    if UNPROVED not in {one.status for one in checker.results.values()} and mine != theirs:
+        raise DisagreementError(
+            f"internal error, please report: the prover refutes {sorted(mine)} of the kernel, the evaluator {sorted(theirs)}"
+        )
