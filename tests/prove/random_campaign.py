@@ -563,13 +563,13 @@ def _reduce(job: tuple[Item, str]) -> tuple[Item, str, Json]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=2000, help="calls of each family")
-    parser.add_argument("--unbounded", type=int, help="calls of each family with unbounded symbols (default: a quarter of --count)")
+    parser.add_argument("--unbounded", type=int, help="calls of each family with unbounded symbols (default: half of --count)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--family", choices=views.FAMILIES)
     options = parser.parse_args()
     families = [options.family] if options.family else list(views.FAMILIES)
-    more = options.count // 4 if options.unbounded is None else options.unbounded
+    more = options.count // 2 if options.unbounded is None else options.unbounded
     print(f"seed {options.seed}: {options.count} calls of each of {', '.join(families)}, and {more} with unbounded symbols", flush=True)
     began = time.perf_counter()
     todo = [item for family in families for item in items(family, options.count, options.seed)]

@@ -70,3 +70,11 @@ def test_few_values_of_a_multiplied_symbol_are_asked_one_by_one(low, size, targe
     failing = next((v for v in values if not evaluate(goal, v)), None)
     assert found.holds is (failing is None)
     assert found.witness == failing
+
+
+def test_a_case_that_no_fact_admits_needs_no_value():
+    """A shift by n - 1 has no value at n = 0, where the premise does not hold."""
+    n, m = Variable("n", "symbol", 0, 3), Variable("m", "symbol", 0, 9)
+    goal = terms.ne(parse("m >> (n - 1)"), 2)
+    found = smt.decide(Obligation((n, m), terms.le(1, var("n")), goal), RLIMIT)
+    assert found.witness == {"n": 1, "m": 2}

@@ -581,21 +581,23 @@ class Cases(Query):
         self.encoding = made((), {})
         self.made = made
         self.others = [v for v in variables if v is not chosen]
-        self.queries: dict[int, Query] = {}
+        self.queries: dict[int, Query | None] = {}
 
     def ask(self, *more: Term) -> dict[str, int] | None:
         """As `Query.ask`: the values of the first case that has some."""
         for value in self.chosen.ordered():
             held = {self.chosen.name: value}
-            found = self._query(value).ask(*(terms.substitute(part, held) for part in more))
+            query = self._query(value)
+            found = None if query is None else query.ask(*(terms.substitute(part, held) for part in more))
             if found is not None:
                 return {v.name: value if v is self.chosen else found[v.name] for v in self.variables}
         return None
 
-    def _query(self, value: int) -> Query:
+    def _query(self, value: int) -> Query | None:
+        """The case of a value; None where a part does not hold whatever the others are (the rest need not have a value then)."""
         if value not in self.queries:
             held = [terms.substitute(part, {self.chosen.name: value}) for part in self.parts]
-            self.queries[value] = _query(self.made, self.others, held, self.rlimit)
+            self.queries[value] = None if any(part is False for part in held) else _query(self.made, self.others, held, self.rlimit)
         return self.queries[value]
 
 
