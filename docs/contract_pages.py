@@ -11,7 +11,19 @@ from typing import Any
 from tilecheck.report import scalars
 from tilecheck.report.box import box_images
 from tilecheck.report.explain import computed_text, fragments, issue_text
-from tilecheck.spec import Contract, Entry, Family, Memory, Operand, Register, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec import (
+    Contract,
+    Entry,
+    Family,
+    Memory,
+    Operand,
+    Register,
+    TensorMemory,
+    arch_rank,
+    contract_hash,
+    find_contract,
+    mnemonic_of,
+)
 from tilecheck.spec.contract import parameter_text
 from tilecheck.spec.grammar import holds
 from tilecheck.symbolic.terms import Term, evaluate
@@ -220,6 +232,9 @@ def operand_rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
             yield code(operand.name), f"registers, {role}", types, asks
             continue
         asks = contract.rows_text(operand)
+        if isinstance(operand, TensorMemory):
+            yield code(operand.name), f"tensor memory, {role}", types, asks
+            continue
         asks += f"; in the CTAs that {code(operand.cta)} names" if operand.cta else ""
         if operand.provider is not None:
             surplus = ", further lanes repeat valid addresses" if operand.surplus == "repeat" else ""

@@ -34,6 +34,8 @@ MNEMONICS = (
     "cp.reduce.async.bulk",
     "cp.async.bulk.tensor",
     "cp.reduce.async.bulk.tensor",
+    "tcgen05.ld",
+    "tcgen05.st",
 )
 REFUSED_ROW = "the driver encodes no interleaved map whose innermost box is no multiple of 16 bytes (decision 0043)"
 DISPUTED = {"fuzz-tma-2-5": ("refuted", "box", REFUSED_ROW), "fuzz-tma-2-32": ("refuted", "box", REFUSED_ROW)}

@@ -15,7 +15,8 @@ from tilecheck.fitting import fitted, seen
 from tilecheck.layout.view import Trace, View, trace
 from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, Execution, execution, ground, group_terms
-from tilecheck.spec import BadSpelling, Contract, Memory, Register, find_contract
+from tilecheck.spec import BadSpelling, Contract, Memory, Operand, Register, TensorMemory, find_contract
+from tilecheck.spec.tmem import CELL_BITS, LANE_SHIFT
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import Interval
 from tilecheck.symbolic.terms import Expr, Term, var
@@ -30,7 +31,7 @@ MOST_INSTRUCTIONS = 1 << 16
 class Bound:
     """One operand of a call: the contract's, the caller's view, and the view as a function."""
 
-    spec: Register | Memory
+    spec: Operand
     view: View
     trace: Trace
     label: str
@@ -43,7 +44,7 @@ class Bound:
 class Issue:
     """One instruction: for each register operand its slots in operand order, for each memory operand the byte offset of the lane's address.
 
-    instead: for an operand in whose place another one stands in this step, the name of that one, whose slots are given.
+    In tensor memory it is what the address of the first element adds to that of lane 0 and column 0 (lane << 16 | column). instead: for an operand in whose place another one stands in this step, the name of that one, whose slots are given.
     """
 
     repeat: tuple[int, ...]
@@ -107,9 +108,10 @@ class Binding:
                         known[operand.label, own] = self._slots(operand, operand.spec, own)
                     slots[spec.name] = known[operand.label, own]
             offsets = {o.spec.name: self._bytes(o, o.spec, repeat) for o in self.operands if isinstance(o.spec, Memory)}
+            offsets |= {o.spec.name: self._cell(o, o.spec, repeat) for o in self.operands if isinstance(o.spec, TensorMemory)}
             yield Issue(repeat, slots, offsets, instead)
 
-    def _own(self, spec: Register | Memory, repeat: tuple[int, ...]) -> tuple[int, ...]:
+    def _own(self, spec: Operand, repeat: tuple[int, ...]) -> tuple[int, ...]:
         """The repeat coordinates of an operand in one instruction."""
         loops, over = self.contract.loops, self.contract.loops_of(spec)
         free = len(repeat) - len(loops)
@@ -207,6 +209,14 @@ class Binding:
         bit = simplified(self._bit(operand, repeat, atom), self.ranges)
         return exact_quotient(bit, 8)
 
+    def _cell(self, operand: Bound, spec: TensorMemory, repeat: tuple[int, ...]) -> Term:
+        """The address of the first element of the instruction, from that of lane 0 and column 0 on."""
+        atom = (0,) * len(self.contract.atom_of(spec))
+        found = operand.trace.locate((*self.group, *self._own(spec, repeat), *atom))
+        bit = simplified(self.ground(found.bit), self.ranges)
+        column = terms.floordiv(bit, CELL_BITS) if spec.first_bits < CELL_BITS else exact_quotient(bit, CELL_BITS)
+        return simplified(terms.add(terms.mul(1 << LANE_SHIFT, self.ground(found.axes.get("TLane", 0))), column), self.ranges)
+
     def _rows(self, spec: Memory) -> dict[str, Term]:
         """The row whose address the executing lane provides, as one term for each row-numbering axis."""
         axes = [axis for axis in self.contract.atom if axis.name not in spec.row]
@@ -274,7 +284,7 @@ def bind(call: Call, contract: Contract | None = None) -> Binding:
     return Binding(call, contract, tuple(operands), group, _repeat(shaped, len(group), contract), run, ranges, numbers)
 
 
-def _number(contract: Contract, spec: Register | Memory, scalar: Scalar) -> Number | Written:
+def _number(contract: Contract, spec: Operand, scalar: Scalar) -> Number | Written:
     """A number as the bits of the registers in whose place it stands; a register of several entries holds it in each."""
     if not isinstance(spec, Register) or not spec.number:
         raise EmissionError(f"operand {scalar.name} is a scalar, expected a view")

@@ -14,6 +14,7 @@ from tilecheck.emit.errors import EmissionError
 from tilecheck.fitting import value_of
 from tilecheck.spec.contract import Memory, Parameter
 from tilecheck.spec.descriptor import MAJORS
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -27,7 +28,7 @@ def values(binding: Binding) -> dict[str, Term]:
     for parameter in binding.contract.parameters:
         named = parameter.operand or parameter.kind == "rank"
         value = value_of(binding.call, parameter)
-        if not named or parameter.kind in {"chunk", "selector", "barrier", "coordinates", "major"}:
+        if not named or parameter.kind in {"chunk", "selector", "immediate", "barrier", "coordinates", "major"}:
             continue
         value = parameter.default if value is None and isinstance(parameter.default, bool) else value
         if value is None and parameter.required:
@@ -58,6 +59,7 @@ class Operands:
     def __init__(self, binding: Binding, arithmetic: Arithmetic, given: Mapping[str, Term]) -> None:
         self.binding, self.arithmetic, self.given = binding, arithmetic, given
         self.barrier = barrier_register(binding)
+        self.cells = {o.spec.name for o in binding.operands if isinstance(o.spec, TensorMemory)}
         self.target = next((o.spec for o in binding.operands if isinstance(o.spec, Memory) and o.spec.write), None)
         cta = None if self.target is None else self.target.cta
         self.kind = next((p.kind for p in binding.contract.parameters if p.name == cta), "")
@@ -78,7 +80,7 @@ class Operands:
         written = parameter.default if written is None else written
         if parameter.kind == "major":
             return str(MAJORS.index(str(written)))
-        if parameter.kind in {"chunk", "selector"}:
+        if parameter.kind in {"chunk", "selector", "immediate"}:
             return str(written)
         if parameter.kind == "coordinates":
             return None  # those of each instruction are its own
@@ -113,7 +115,9 @@ class Operands:
         return found
 
     def address(self, spec_name: str, term: Term) -> str:
-        """The address operand of a memory operand."""
+        """The address operand of a memory operand; tensor memory has addresses of 32 bits."""
+        if spec_name in self.cells:
+            return self._narrow(term, 32)
         if self.target is not None and spec_name == self.target.name and self.rank is not None:
             return self.mapped(self.arithmetic.register(term), self.rank)
         return self.arithmetic.address(term)

@@ -23,7 +23,7 @@ from tilecheck.emit.parameters import Operands, barrier_register, values
 from tilecheck.emit.scalars import scalars, written
 from tilecheck.layout.tile import base_tile, swizzles
 from tilecheck.scopes import CTA, ground
-from tilecheck.spec import Contract, Memory, Register, arch_has, arch_rank
+from tilecheck.spec import Contract, Memory, Register, TensorMemory, arch_has, arch_rank
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Expr, Term, var
 
@@ -170,7 +170,12 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     call = binding.call
     pointers = {f"@ptr:{tensor}": name for tensor, name in registers.pointers.items()}
     arithmetic = Arithmetic({**pointers, **registers.symbols, ELECTED: "%tc_elected"}, binding.ranges)
-    tensors = {o.spec.name: o.tensor for o in binding.operands if isinstance(o.spec, Memory)}
+    cells = {o.tensor for o in binding.operands if isinstance(o.spec, TensorMemory)}
+    for tensor in (t for t in registers.pointers if t in cells):
+        wide = arithmetic.fresh()
+        arithmetic.write(f"cvt.u64.u32 {wide}, {registers.pointers[tensor]};")
+        arithmetic.inputs[f"@ptr:{tensor}"] = wide
+    tensors = {o.spec.name: o.tensor for o in binding.operands if not isinstance(o.spec, Register)}
     addresses = [{name: terms.add(var(f"@ptr:{tensors[name]}"), offset) for name, offset in issue.bytes.items()} for issue in issues]
     box = box_of_binding(binding)
     if box is not None:
@@ -262,6 +267,10 @@ def _interface(binding: Binding, registers: Registers, names: frozenset[str]) ->
             declarations.append(f".reg {operand.spec.ptx or REGISTER_TYPES[operand.spec.bits]} {bank}<{count}>;")
             sets[f"{bank}0..{count - 1}"] = f"the slots of {operand.label}, {operand.spec.bits} bits each"
     for tensor, name in registers.pointers.items():
+        if any(o.tensor == tensor and isinstance(o.spec, TensorMemory) for o in binding.operands):
+            declarations.append(f".reg .b32 {name};")
+            sets[name] = f"the address of lane 0 and column 0 of {tensor} in tensor memory"
+            continue
         bound = next(o for o in binding.operands if o.tensor == tensor)
         declarations.append(f".reg .b64 {name};")
         base = bound.view.tensor.base

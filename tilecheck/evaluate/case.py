@@ -47,20 +47,26 @@ class Operand:
         bits: int,
         chunk_bytes: int,
         loops: Sequence[str] = (),
+        *,
+        collective: bool = False,
     ) -> None:
         self.name = str(spec["name"])
         self.register = spec["kind"] == "register"
+        self.matrix: Mapping[str, Any] | None = spec if spec["kind"] == "tmem" else None
+        plain = spec["kind"] == "memory"
         self.bits = int(spec["bits"]) or bits
         self.write = bool(spec["write"])
         self.dtypes: tuple[str, ...] | None = None if spec["dtypes"] is None else tuple(spec["dtypes"])
-        self.space = "register" if self.register else str(spec["space"])
-        self.row_axes = 0 if self.register else len(spec["row"])
-        self.align_bytes = 1 if self.register else int(spec["align_bytes"]) or chunk_bytes
-        self.cta: str | None = None if self.register else spec.get("cta")
+        self.space = str(spec["space"]) if plain else str(spec["kind"])
+        self.row_axes = len(spec["row"]) if plain else 0
+        self.align_bytes = int(spec["align_bytes"]) or chunk_bytes if plain else 1
+        self.cta: str | None = spec.get("cta") if plain else None
         self.opaque = bool(spec.get("opaque"))
         self.described: Mapping[str, Any] | None = spec.get("described")
         self.slot_term = spec["register"] if self.register else None
-        self.holder_term = _tuples(spec["lane"] if self.register else spec["provider"])
+        self.holder_term = _tuples(spec["lane"] if self.register else spec.get("provider"))
+        if self.matrix is not None and collective:
+            self.holder_term = 0  # one lane of those who execute together answers
         self.label = label
         self.tensor = str(form.get("tensor") or label)
         self.named_tensor = bool(form.get("tensor"))
@@ -177,7 +183,8 @@ class Case:
                     self.numbers[name] = value if not isinstance(value, str) else (written and written.constant) or 0
         viewed = [spec for spec, form in zip(specs, call.get("operands") or (), strict=False) if "layout" in form]
         self.operands = tuple(
-            Operand(*four, self.atom, bits, chunk_bytes, self.loops) for four in zip(viewed, forms, labels, views, strict=False)
+            Operand(*four, self.atom, bits, chunk_bytes, self.loops, collective=self.launch.collective)
+            for four in zip(viewed, forms, labels, views, strict=False)
         )
         guard = call.get("guard")
         self.conditions = (*([] if guard is None else [_condition(guard)]), *self.facts.conditions)

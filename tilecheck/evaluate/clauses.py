@@ -52,7 +52,10 @@ OWN_AXES = {
     "tensormap": set[str](),
     "shared": {"cbx", "cby", "cbz"},
     "local": set(COORDINATES),
+    "tmem": {"cbx", "cby", "cbz"},
 }
+PLACES = {"TLane", "TCol"}
+"""The axes that say where in tensor memory an element lies, not whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ def _follows(operand: Operand, fixed: FixedView, level: int, here: Coordinate, o
     expected, actual = offset(one) * bits + one_bit + operand.view.steps[level].old_bits, offset(two) * bits + two_bit
     if expected != actual:
         return _whole(operand, place(expected), place(actual))
-    axes = sorted(fixed.layout.axes())
+    axes = sorted(fixed.layout.axes() - ({"TCol"} if operand.view.space == "tmem" else set()))
     owners = [tuple(fixed.layout.value(declared, axis) for axis in axes) for declared in (one, two)]
     if owners[0] != owners[1]:
         return _whole(operand, f"{axes} {list(owners[0])}", f"{list(owners[1])}")
@@ -242,7 +245,7 @@ def owner(site: Site) -> Observation | None:
     if outside(site):
         return None
     scene, operand, layout = site.scene, site.operand, site.fixed.layout
-    written = sorted(layout.axes())
+    written = sorted(layout.axes() - (PLACES if operand.view.space == "tmem" else set()))
     foreign = [axis for axis in written if axis not in OWN_AXES[operand.view.space]]
     if scene.launch.scope == "thread":
         foreign = written
@@ -322,7 +325,7 @@ def index_range(site: Site) -> Observation | None:
         if not site.fixed.in_range:
             indices(site.operand, site.scene.environment(site.thread), Limits(low, high))
             site.fixed.in_range = True
-        if site.operand.register or outside(site):  # offsets of elements outside their axes mean nothing
+        if site.operand.register or site.operand.matrix is not None or outside(site):  # offsets of elements outside their axes mean nothing
             return None
         bits = (0, site.operand.view.bits - 1)
         ends = [site.fixed.linear(site.fixed.source(site.coordinate, bit)[0]) for bit in bits]
@@ -368,6 +371,8 @@ def bounds(site: Site) -> Observation | None:
     """Every slice is inside its axis, and the element is not below the base."""
     for axis, expected, actual in outside(site):
         return site.fail(expected, actual, f"leaves axis {axis}")
+    if site.operand.matrix is not None:
+        return None  # a matter of `footprint`
     address = site.fixed.address(site.coordinate)
     return None if address >= 0 else site.fail("byte 0 or later", place(address), "lies below the base")
 
@@ -454,4 +459,4 @@ ELEMENT_CLAUSES: dict[str, Callable[[Site], Observation | None]] = {
     "contiguous": contiguous,
     "aligned": aligned,
 }
-UNDER_PRED = {"index.range", "bounds", "contiguous", "aligned", "descriptor", "backing"}
+UNDER_PRED = {"index.range", "bounds", "contiguous", "aligned", "descriptor", "backing", "partition", "footprint", "image"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
+from tilecheck.evaluate import tmem
 from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.clauses import repeats
 from tilecheck.evaluate.domain import grid
@@ -56,6 +57,8 @@ def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Itera
 
 def written_units(scene: Scene, operand: Operand, thread: Thread, bit: int, behind: int) -> Sequence[int]:
     """What an access writes, counted in elements; in bytes where a parameter chooses the bytes of each sixteen of a row."""
+    if operand.matrix is not None:
+        return (bit // tmem.CELL,)
     mask = scene.case.move.get("bytes")
     if mask is None:
         return (bit // operand.bits,)

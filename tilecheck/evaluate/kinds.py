@@ -42,6 +42,8 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
     number = isinstance(value, int) and not isinstance(value, bool)
     if kind == "selector":
         return number and value in parameter["choices"]
+    if kind == "immediate":
+        return number and -(1 << 31) <= cast("int", value) < 1 << 31
     if kind in {"chunk", "code"}:
         return number
     if isinstance(value, str):

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from tilecheck.evaluate import clauses, descriptors, parameters
+from tilecheck.evaluate import clauses, descriptors, parameters, tmem
 from tilecheck.evaluate.box_image import BoxImage
 from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
@@ -27,6 +27,8 @@ from tilecheck.evaluate.views import Coordinate
 LIMIT = 2_000_000
 PRED_POINTS = 200_000
 """The points at which `observe` looks for a thread that executes with pred; beyond them one is taken for granted."""
+PLACED = {"storage", "shape", "bounds"}
+"""The clauses without which the places of an operand are not known."""
 ADDRESSED = {"storage", "participation", "shape", "bounds"}
 """The clauses without which the accesses of a call are not known."""
 
@@ -85,6 +87,8 @@ class Model:
         """The operands that are read through a descriptor."""
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters and p["kind"] in parameters.LIMITED]
         given = [p for p in given if p["kind"] != "u64" or isinstance(self.case.parameters[p["name"]], str)]
+        self.unplaced: set[str] = set()
+        """The operands that have been found to have no known places."""
         self.limited = tuple(f"{p['name']}.{short}" for p in given for short in parameters.LIMITED[p["kind"]])
         """The clauses about parameters that say what is accessed."""
         self.scalars = tuple(f"{name}.type" for name in self.case.scalars)
@@ -113,7 +117,7 @@ class Model:
         yield "participation"
         yield from (f"{o.name}.shape" for o in operands)
         yield from (f"{o.name}.owner" for o in operands)
-        yield from (f"{o.name}.replica" for o in operands if o.write)
+        yield from (f"{o.name}.replica" for o in operands if o.write or o.matrix is not None)
         yield from (f"{o.name}.distinct" for o in operands if o.register and o.write)
         yield "index.range"
         yield from self.limited
@@ -121,8 +125,9 @@ class Model:
         yield from (f"{o.name}.index.range" for o in operands)
         yield from (f"{o.name}.bounds" for o in operands)
         yield from (f"{o.name}.backing" for o in operands if o.described is None)
-        yield from (f"{o.name}.contiguous" for o in operands if not o.register and o.described is None)
-        yield from (f"{o.name}.aligned" for o in operands if not o.register)
+        yield from (f"{o.name}.contiguous" for o in operands if not o.register and o.described is None and o.matrix is None)
+        yield from (f"{o.name}.aligned" for o in operands if not o.register and o.matrix is None)
+        yield from (f"{o.name}.{short}" for o in operands if o.matrix is not None for short in tmem.clauses(o.matrix))
         yield from (f"{o.name}.{short}" for o in operands if o.described is not None for short in ("base.period", "descriptor", "backing"))
 
     def _parts(self, clause: str) -> tuple[Operand | None, str]:
@@ -255,6 +260,8 @@ class Model:
         if symbolic and not (self._admitted(scene) and self.case.facts.hold(scene.values)):
             return None
         decide = {"shape": clauses.shape, "replica": clauses.replica, "backing": clauses.backing}[short]
+        if operand.matrix is not None and short != "shape":
+            decide = {"replica": tmem.replica, "backing": tmem.backing}[short]
         return decide(scene, operand)
 
     def _element(self, short: str, scene: Scene, operand: Operand, point: Point) -> Observation | None:
@@ -275,7 +282,9 @@ class Model:
             return None
         if tuple(point.group) != scene.group(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
             return None
-        if short in {"owner", "distinct", "contiguous", "aligned"} and not operand.answers(scene.launch.number(thread), point.atom):
+        if short in {"owner", "distinct", "contiguous", "aligned", *tmem.CLAUSES} and not operand.answers(
+            scene.launch.number(thread), point.atom
+        ):
             return None
         residue = self._residue(operand, point) if short == "aligned" else 0
         if residue is None:
@@ -286,6 +295,8 @@ class Model:
         matrix = self.matrices.get(site.operand.name)
         if matrix is not None and short in {"aligned", "descriptor", "backing"}:
             return descriptors.decide(matrix, short, site)
+        if site.operand.matrix is not None and short in tmem.CLAUSES:
+            return tmem.decide(short, site, self.unplaced)
         return _decide(short, site)
 
     def _residue(self, operand: Operand, point: Point) -> int | None:
@@ -487,6 +498,7 @@ class Model:
             environment = scene.environment(thread)
             key = (
                 thread if short == "owner" and not everywhere else None,
+                thread.warp if short == "partition" else None,
                 group,
                 scene.launch.number(thread) if operand.holder_term is not None else None,
                 *(environment[name] for name in operand.view.names),
@@ -513,6 +525,7 @@ class Model:
                 return Answer("vacuous")
             if self.boxes is not None and self.boxes.haloed(budget.spend):
                 return Answer("too-large")  # where halo pixels lie is not known
+            self.unplaced = set()
             failures = self._failures(budget)
             addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
             addressed = addressed and f"{self.case.chunk}.shape" not in failures
@@ -563,6 +576,7 @@ class Model:
                     point = self.first_failure(clause, budget)
                 if point is not None:
                     failures[clause] = point
+                    self.unplaced |= {operand.name} if operand is not None and short in PLACED else set()
         return failures
 
     def _pads(self, operand: Operand | None, short: str) -> bool:
@@ -600,7 +614,7 @@ class Model:
         if short == "descriptor":
             return ("operands",)
         owed = (*sized, f"{name}.storage", "participation", f"{name}.shape")
-        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned", "base.period"} else owed
+        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned", "base.period", *tmem.CLAUSES} else owed
 
 
 def _split_point(symbols: Mapping[str, int], thread: Thread | None, coordinate: Coordinate) -> Point:

@@ -110,7 +110,7 @@ def copies(scene: Scene, operand: Operand, thread: Thread) -> Sequence[tuple[int
     space = operand.view.space
     if space in {"global", "tensormap"}:
         return ((),)
-    if space != "shared":
+    if space not in {"shared", "tmem"}:
         return (tuple(thread),)
     if operand.cta is None:
         return ((thread.cta,),)

@@ -55,6 +55,8 @@ BITS = {
     "bits128": 128,
 }
 
+LANE_BITS = 512 * 32
+"""The bits of one lane of tensor memory."""
 Coordinate = tuple[int, ...]
 Values = Mapping[str, int]
 Back = Callable[[Coordinate, int], tuple[Coordinate, int]]
@@ -330,17 +332,26 @@ class FixedView:
         return coordinate, bit
 
     def linear(self, declared: Coordinate) -> int:
-        """The offset of a declared element before swizzles, in elements of the declared dtype."""
-        return self.layout.value(declared, "m")
+        """The offset of a declared element before swizzles, in elements of the declared dtype; in tensor memory from column 0 of its lane."""
+        return self.layout.value(declared, "m") + self._column(declared)
 
     def element(self, declared: Coordinate) -> int:
         """The offset of a declared element after swizzles."""
-        return self.layout.swizzled(self.layout.value(declared, "m"))
+        return self.layout.swizzled(self.layout.value(declared, "m")) + self._column(declared)
+
+    def _column(self, declared: Coordinate) -> int:
+        return self.layout.value(declared, "TCol") if self.view.space == "tmem" else 0
 
     def address(self, coordinate: Coordinate, bit: int = 0, level: int | None = None) -> int:
-        """The bit offset from the base of a bit of an element."""
+        """The bit offset from the base of a bit of an element; in tensor memory lane k begins at bit k * 512 * 32."""
         declared, bit = self.source(coordinate, bit, level)
-        return self.element(declared) * self.view.declared_bits + bit
+        lane = self.layout.value(declared, "TLane") * LANE_BITS if self.view.space == "tmem" else 0
+        return self.element(declared) * self.view.declared_bits + bit + lane
+
+    def cell(self, coordinate: Coordinate) -> tuple[int, int]:
+        """(lane, bit from column 0) of an element in tensor memory."""
+        declared, bit = self.source(coordinate)
+        return self.layout.value(declared, "TLane"), self.element(declared) * self.view.declared_bits + bit
 
     def axis(self, coordinate: Coordinate, axis: str) -> int:
         """What the layout says of a thread axis for an element."""

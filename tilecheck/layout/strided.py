@@ -17,7 +17,7 @@ from tilecheck.symbolic.domain import Env, Known, known
 from tilecheck.symbolic.terms import Expr, Term
 
 Factor = tuple[int, str, int]
-"""Digit d in [0, extent) adds d * stride to an axis: bits on `m`, units of the coordinate elsewhere. An extent is never 1."""
+"""Digit d in [0, extent) adds d * stride to an axis: bits on `m` (and on TCol, which is `m` here), units of the coordinate elsewhere. An extent is never 1."""
 Axis = tuple[Factor, ...]
 """The digits of one coordinate, the most significant first."""
 
@@ -106,11 +106,12 @@ class _Builder:
 
     def build(self) -> Strided:
         layout = self.trace.tensor.layout
-        if self.trace.tensor.space == "tmem":
-            raise NoStridedForm
+        columns = "TCol" if self.trace.tensor.space == "tmem" else STORAGE  # columns of tensor memory are storage
         tile = base_tile(layout)
         for one in swizzles(layout):
             if one.swizzle_len:
+                if columns != STORAGE:
+                    raise NoStridedForm
                 keeps = self.declared << one.per_element
                 self.fine = keeps if not self.fine else min(self.fine, keeps)
         factors: list[Factor] = []
@@ -119,12 +120,14 @@ class _Builder:
             if isinstance(extent, Expr) or isinstance(stride, Expr):
                 raise NoStridedForm
             if extent != 1:
-                if stride and one.axis != STORAGE:
-                    self.constant.setdefault(one.axis, 0)
-                factors.append((extent, one.axis, stride * self.declared if one.axis == STORAGE else stride))
+                name = STORAGE if one.axis == columns else one.axis
+                if stride and name != STORAGE:
+                    self.constant.setdefault(name, 0)
+                factors.append((extent, name, stride * self.declared if name == STORAGE else stride))
         for name, value in tile.offset:
             if isinstance(value, Expr):
                 raise NoStridedForm
+            name = STORAGE if name == columns else name  # noqa: PLW2901
             self.constant[name] = self.constant.get(name, 0) + (value * self.declared if name == STORAGE else value)
         axes = _regrouped(factors, self.trace.tensor.shape)
         for stage in self.trace.stages:

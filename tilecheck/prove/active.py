@@ -57,7 +57,7 @@ def wide_enough(problem: Problem) -> bool:
 
 
 def _participation(problem: Problem, tiers: Tiers) -> Outcome:
-    activity = terms.conj(problem.run.activity, problem.run.exists)
+    activity = _activity(problem)
     grid = _thread_grid(problem, activity, whole=True)
     if isinstance(grid, str):
         return _solved(problem, activity, tiers, grid)
@@ -66,13 +66,16 @@ def _participation(problem: Problem, tiers: Tiers) -> Outcome:
     return outcome
 
 
+def _activity(problem: Problem) -> Term:
+    """Whether a thread executes; warps beyond those of the launch do not, where fewer than 32 threads are one warp."""
+    launch = problem.call.launch
+    one = terms.eq(var("warpid"), 0) if launch.threads < LANES and _padded(problem) != problem.thread_variables() else True
+    return terms.conj(problem.run.activity, problem.run.exists, one)
+
+
 def product_obligations(problem: Problem) -> tuple[Obligation, ...]:
     """What `participation` decides, as formulas; none at thread scope."""
-    return (
-        ()
-        if problem.call.scope == "thread" or not wide_enough(problem)
-        else _obligations(problem, terms.conj(problem.run.activity, problem.run.exists))
-    )
+    return () if problem.call.scope == "thread" or not wide_enough(problem) else _obligations(problem, _activity(problem))
 
 
 def _obligations(problem: Problem, activity: Term) -> tuple[Obligation, ...]:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tilecheck.call import INDEX_DTYPES
 from tilecheck.layout.steps import Slice
-from tilecheck.prove import structure
+from tilecheck.prove import structure, tmem
 from tilecheck.prove.clause import NOTHING, Clause, Finding, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
 from tilecheck.scopes import hardware_terms, names_thread, written
 from tilecheck.spec.contract import ADDRESSING, Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
 from tilecheck.symbolic.bounds import bounds as bounds_of
@@ -140,7 +141,8 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: boo
     """Every slice stays inside its axis, and nothing lies below the base. whole: also what intervals alone show."""
     name = f"{side.spec.name}.bounds"
     statement = f"every region of {side.name} stays inside the axes it is cut from"
-    if side.strided is not None and side.strided.ends()[0] >= 0:
+    placed = isinstance(side.spec, TensorMemory)
+    if side.strided is not None and (placed or side.strided.ends()[0] >= 0):
         yield Clause(
             name, statement, lambda: bounds_obligation(problem, side, repeats), proof="domain" if side.view.symbolic else "structure"
         )
@@ -150,6 +152,8 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: boo
     for check in side.trace.slices:
         goal = inside(check)
         yield Clause(name, statement, Obligation(variables, terms.conj(problem.accessing, side.defined), goal))
+    if placed:  # what lies below lane or column 0 is a matter of `footprint`
+        return
     bit = side.trace.locate(coordinates(problem, repeats, side=side)).bit
     own = (*repeat_variables(repeats), *atom_variables(problem.contract, of=side.spec))
     ranges = ranges_of(problem) | {v.name: (0, v.high or 0) for v in own}
@@ -161,7 +165,8 @@ def bounds(problem: Problem, side: Side, repeats: tuple[int, ...], *, whole: boo
 def bounds_obligation(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
     """All that bounds asks, as one formula."""
     bit = side.trace.locate(coordinates(problem, repeats, side=side)).bit
-    goal = terms.conj(*(inside(check) for check in side.trace.slices), terms.le(0, bit))
+    above = isinstance(side.spec, TensorMemory) or terms.le(0, bit)
+    goal = terms.conj(*(inside(check) for check in side.trace.slices), above)
     return element(problem, side, repeats, problem.accessing, goal)
 
 
@@ -234,6 +239,9 @@ def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
 def backing(problem: Problem, side: Side) -> Iterator[Clause]:
     """The declared layout fits its allocation, a shared allocation fits the machine."""
     name = f"{side.spec.name}.backing"
+    if isinstance(side.spec, TensorMemory):
+        yield tmem.backing(problem, side, side.spec)
+        return
     needed, size = allocation(problem, side)
     per = " of each thread" if isinstance(side.spec, Register) else ""
     statement = f"the allocation of {side.name}{per} holds its declared layout"

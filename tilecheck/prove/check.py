@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
 from tilecheck.fitting import chosen
-from tilecheck.prove import addresses, boxes, descriptors, operands, owners, parameters, scalars
+from tilecheck.prove import addresses, boxes, descriptors, operands, owners, parameters, scalars, tmem
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.express import express, learn
 from tilecheck.prove.obligation import Outcome
@@ -21,11 +21,11 @@ from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Counterexample, Verdict
-from tilecheck.spec import BadSpelling, Contract, Memory, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.spec import BadSpelling, Contract, Memory, TensorMemory, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
-ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned", ".descriptor", ".image")
+ACCESSING = (".index.range", ".bounds", ".cluster", ".contiguous", ".aligned", ".descriptor", ".image", ".partition", ".footprint")
 """The clauses that are owed where pred holds."""
 NOTICED = 0.01
 """Milliseconds that are worth adding up."""
@@ -342,7 +342,9 @@ class Checker:
             self.clauses(problem, addresses.indices_in_range(problem, side, repeats))
             if self.clauses(problem, addresses.bounds(problem, side, repeats)):
                 inside.add(side.spec.name)
-                if isinstance(side.spec, Memory) and side.spec.described is not None:
+                if isinstance(side.spec, TensorMemory):
+                    self.clauses(problem, tmem.accesses(problem, side, side.spec, repeats, inside))
+                elif isinstance(side.spec, Memory) and side.spec.described is not None:
                     descriptors.accesses(self, problem, side, side.spec, repeats)
                 else:
                     self.clauses(problem, addresses.addresses(problem, side, repeats))

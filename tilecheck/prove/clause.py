@@ -10,7 +10,8 @@ from tilecheck.layout.trace import SliceCheck
 from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_terms, repeat_variables
 from tilecheck.prove.verdict import Counterexample
-from tilecheck.spec.contract import Register
+from tilecheck.spec.contract import Operand, Register
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
 
@@ -116,13 +117,20 @@ def element(
     """An obligation about every accessed element; in a collective its lane is the owner or the provider, a function of the atom."""
     spec = side.spec
     premise = terms.conj(premise, side.defined)
-    written = spec.lane if isinstance(spec, Register) else spec.provider
-    lane = None if written is None else terms.normal(written)
+    lane = answering(problem, spec)
     if lane is not None:
         held = problem.holder(lane)
         premise, goal = (terms.substitute(term, held) for term in (premise, goal))
     rest = variables_of(problem, side, repeats, lane=lane is None, without=without)[len(problem.symbols) :]
     return Obligation((*problem.symbols, *extra, *rest), premise, goal, lane)
+
+
+def answering(problem: Problem, spec: Operand) -> Term | None:
+    """The lane that answers for an element of a collective, a function of the atom: its owner, who provides its row, or the first; None: the executing thread."""
+    if isinstance(spec, TensorMemory):
+        return 0 if problem.collective else None
+    written = spec.lane if isinstance(spec, Register) else spec.provider
+    return None if written is None else terms.normal(written)
 
 
 def ranges_of(problem: Problem) -> dict[str, tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tilecheck.call import INDEX_DTYPES, Call, Launch, Scalar
 from tilecheck.layout.view import View
-from tilecheck.prove import active, addresses, operands, structure
+from tilecheck.prove import active, addresses, operands, structure, tmem
 from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, Side, base_residues, prepare
 from tilecheck.prove.race import hazards
@@ -19,8 +19,9 @@ from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.verdict import PROVED, ClauseResult, Verdict
 from tilecheck.scopes import GroupAxis
 from tilecheck.spec import Contract, arch_rank, contract_hash
-from tilecheck.spec.contract import Memory, Operand, Register
+from tilecheck.spec.contract import Operand, Register
 from tilecheck.spec.limits import shared_limit
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic.terms import Expr
 
 Kind = tuple[str, str, str, int, tuple[str, ...]]
@@ -161,7 +162,8 @@ def _operand(problem: Problem, side: Side) -> dict[str, str] | None:
     name, spec, form = side.spec.name, side.spec, side.strided
     if form is None or operands.storage_findings(side) or operands.type_findings(side) or not base_residues(problem, side, 1):
         return None
-    if spec.write and any(one.effective for one in side.replicas):
+    matrix = isinstance(spec, TensorMemory)
+    if not matrix and spec.write and any(one.effective for one in side.replicas):
         return None
     place = structure.method(side, through=False)
     found = {f"{name}.index.range": place, f"{name}.bounds": place}
@@ -169,13 +171,21 @@ def _operand(problem: Problem, side: Side) -> dict[str, str] | None:
     if retypes:
         found[f"{name}.storage"] = structure.method(side, through=any(check.widens for check in side.form.retypes))
     low, high = INDEX_DTYPES[problem.call.index_dtype]
-    if form.ends()[0] < 0 or form.far > high or not all(structure.index(problem, entry, low, high) for entry in side.view.symbolic):
+    if (
+        (not matrix and form.ends()[0] < 0)
+        or form.far > high
+        or not all(structure.index(problem, entry, low, high) for entry in side.view.symbolic)
+    ):
         return None
     return found if _placed(problem, side, spec, found) else None
 
 
-def _placed(problem: Problem, side: Side, spec: Register | Memory, found: dict[str, str]) -> bool:
+def _placed(problem: Problem, side: Side, spec: Operand, found: dict[str, str]) -> bool:
     """Owner, registers and addresses; adds the tiers of the last."""
+    if isinstance(spec, TensorMemory):
+        places = tmem.proofs(problem, side, spec)
+        found.update(places or {})
+        return places is not None and structure.memory_owner(side) is not None
     if isinstance(spec, Register):
         return structure.owner(problem, side, spec) is not None and (not spec.write or structure.distinct(problem, side))
     low, high = INDEX_DTYPES[problem.call.index_dtype]
@@ -189,6 +199,8 @@ def _placed(problem: Problem, side: Side, spec: Register | Memory, found: dict[s
 
 def _backed(problem: Problem, side: Side) -> bool:
     """The allocation holds the declared layout, and the machine the allocation."""
+    if isinstance(side.spec, TensorMemory):
+        return tmem.backed(problem, side)
     needed, size = addresses.allocation(problem, side)
     if not isinstance(needed, int) or (size is not None and needed > size):
         return False

@@ -9,7 +9,7 @@ from itertools import product
 from tilecheck.layout.strided import Axis
 from tilecheck.spec.contract import AtomAxis
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.terms import Expr, Term
 
 Digit = tuple[int, int]
 """Digit d in [0, extent) adds d * weight to the lane. An extent is never 1."""
@@ -26,6 +26,10 @@ def lane_digits(lane: Term | None, atom: tuple[AtomAxis, ...]) -> tuple[tuple[Di
     if lane is None:
         return tuple(((axis.extent, 0),) if axis.extent > 1 else () for axis in atom)
     lane = terms.normal(lane)
+    alone = _summands(lane, atom)
+    if alone is not None:
+        found = [_digits(column) for column in alone]
+        return None if any(one is None for one in found) else tuple(one for one in found if one is not None)
     names = tuple(axis.name for axis in atom)
     values = {
         point: terms.evaluate(lane, dict(zip(names, point, strict=True))) for point in product(*(range(axis.extent) for axis in atom))
@@ -35,6 +39,21 @@ def lane_digits(lane: Term | None, atom: tuple[AtomAxis, ...]) -> tuple[tuple[Di
         return None
     found = [_digits(column) for column in alone]
     return None if any(one is None for one in found) else tuple(one for one in found if one is not None)
+
+
+def _summands(lane: Term, atom: tuple[AtomAxis, ...]) -> list[list[int]] | None:
+    """What each axis adds to a sum whose summands are about one axis each; None for any other term."""
+    parts = terms.children(lane) if isinstance(lane, Expr) and lane.op == "+" else (lane,)
+    columns = {axis.name: [0] * axis.extent for axis in atom}
+    for part in parts:
+        names = terms.variables(part)
+        if len(names) > 1 or (not names and part != 0):
+            return None
+        for name in names:
+            column = columns[name]
+            for c in range(len(column)):
+                column[c] += terms.evaluate(part, {name: c})
+    return list(columns.values())
 
 
 def _digits(values: list[int]) -> tuple[Digit, ...] | None:

@@ -21,6 +21,7 @@ from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, names_thread
 from tilecheck.spec.contract import KINDS, Contract, Memory, Parameter, Register
 from tilecheck.spec.descriptor import FIELD_NAMES, MAJORS
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.parse import is_truth, parse
 from tilecheck.symbolic.terms import Expr, Term, var
@@ -125,6 +126,8 @@ def _fits(value: Value, kind: str) -> bool:
         return isinstance(value, tuple) and all(_fits(one, "coordinates") for one in value)
     if kind in {"extents", "shape", "coordinates"}:
         return isinstance(value, tuple) and all(_fits(one, "integer" if kind == "coordinates" else "code") for one in value)
+    if kind == "immediate":
+        return isinstance(value, int) and not isinstance(value, bool) and -(1 << 31) <= value < 1 << 31
     if kind in {"chunk", "code", "selector"}:
         return isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, str):
@@ -139,6 +142,7 @@ def _fits(value: Value, kind: str) -> bool:
 def storage_statement(side: Side) -> str:
     """What the storage clause asks."""
     space = "registers" if isinstance(side.spec, Register) else f"{side.spec.space} memory"
+    space = "tensor memory" if isinstance(side.spec, TensorMemory) else space
     return f"{side.name} is in {space}, with elements of {side.spec.bits} bits"
 
 

@@ -11,17 +11,23 @@ from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, within
 from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.prove.tiers import Tiers
+from tilecheck.prove.tmem import replicated
 from tilecheck.scopes import LANES, hardware_terms
 from tilecheck.spec.contract import Register
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
+
+CTAS = {"cbx", "cby", "cbz"}
 
 
 def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Iterator[Clause]:
     """owner, replica and distinct."""
     yield _owner(problem, side, repeats)
     name = side.spec.name
-    if side.spec.write:
+    if isinstance(side.spec, TensorMemory):
+        yield replicated(side, side.spec)
+    elif side.spec.write:
         statement = f"every element of {side.name} is in one place only (its replicas would not be written)"
         copies = side.trace.replicas if side.replicas else ()
         alone = terms.conj(*(terms.disj(terms.le(extent, 1), terms.eq(stride, 0)) for _, extent, stride in copies))
@@ -92,7 +98,7 @@ def _shifts(copies: list[tuple[str, Term, Term]]) -> Iterator[dict[str, int]]:
 
 
 def _memory_owner(problem: Problem, side: Side, thread: Mapping[str, Term]) -> Term:
-    allowed = {"local": set(THREAD_AXES), "shared": {"cbx", "cby", "cbz"}}.get(side.tensor.space, set[str]())
+    allowed = {"local": set(THREAD_AXES), "shared": CTAS, "tmem": CTAS}.get(side.tensor.space, set[str]())
     here = hardware_terms(problem.call.launch)
     return terms.conj(*(terms.eq(value, here[axis]) if axis in allowed else False for axis, value in thread.items()))
 

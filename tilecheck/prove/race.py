@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from tilecheck.prove import structure
+from tilecheck.prove import structure, tmem
 from tilecheck.prove.clause import coordinates
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
@@ -18,6 +18,7 @@ from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copie
 from tilecheck.prove.verdict import Hazard
 from tilecheck.scopes import CTA, THREAD, ground
 from tilecheck.spec.contract import Memory, Register
+from tilecheck.spec.tmem import CELL_BITS, LANE_BITS, TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED, Term, var
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 INSTANCE = {"cta": {CTA}, "warp": {CTA, "warpid"}, "thread": {CTA, "warpid", "laneid"}}
 """The thread coordinates that fix the value of a symbol that varies at each level."""
-PRIVATE = {"global": set[str](), "tensormap": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "laneid"}}
+PRIVATE = {"global": set[str](), "tensormap": set[str](), "shared": {CTA}, "local": {CTA, "warpid", "laneid"}, "tmem": {CTA}}
 """The thread coordinates that choose the copy of a tensor in each space."""
 EVERY_BYTE = 0xFFFF
 
@@ -43,7 +44,7 @@ def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[H
 def _stored(problem: Problem) -> list[Side]:
     """Memory destinations whose elements are replaced; two reductions of one element are no race."""
     combined = problem.contract.move.combine is not None
-    return [side for side in problem.sides if isinstance(side.spec, Memory) and side.spec.write and not combined]
+    return [side for side in problem.sides if isinstance(side.spec, Memory | TensorMemory) and side.spec.write and not combined]
 
 
 def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, str, Obligation]]:
@@ -181,8 +182,10 @@ def apart(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
 
 def _stores(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tuple[Variable, ...], tuple[Variable, ...], Term, Term, int]:
     """(thread, atom axes that choose a row, whether a row is stored, its first bit, its bits)."""
-    assert isinstance(side.spec, Memory)
     spec = side.spec
+    if isinstance(spec, TensorMemory):
+        return _cells(problem, side, repeats)
+    assert isinstance(spec, Memory)
     atom: tuple[Term, ...] = tuple(0 if axis.name in spec.row else var(axis.name) for axis in problem.contract.atom)
     start = side.trace.locate((*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)).bit
     rows = atom_variables(problem.contract, without=spec.row)
@@ -195,14 +198,27 @@ def _stores(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tup
     return threads, rows, accessing, start, _row_bits(problem, spec)
 
 
+def _cells(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tuple[Variable, ...], tuple[Variable, ...], Term, Term, int]:
+    """As `_stores`, of an operand in tensor memory: whole cells, numbered through all lanes."""
+    lane, bit = tmem.place(problem, side, repeats)
+    start = terms.add(terms.mul(LANE_BITS, lane), terms.sub(bit, terms.mod(bit, CELL_BITS)) if side.spec.bits < CELL_BITS else bit)
+    accessing = problem.accessing
+    if problem.collective:
+        accessing, start = (terms.substitute(term, {"laneid": 0}) for term in (accessing, start))
+    rows = atom_variables(problem.contract, of=side.spec)
+    return problem.thread_variables(lane=not problem.collective), rows, accessing, start, CELL_BITS
+
+
 def _row_bits(problem: Problem, spec: Memory) -> int:
     """The bits of a row, which one thread or warp stores at once."""
     return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
 
 
 def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
-    import numpy as np
-
+    if isinstance(side.spec, TensorMemory):
+        if tmem.apart(problem, side) and tiers.proved("structure") and not tiers.audit:
+            return None
+        return _searched(problem, side, repeats, tiers)
     assert isinstance(side.spec, Memory)
     if side.spec.cta is not None or problem.contract.move.bytes is not None:
         if tiers.decide(apart(problem, side, repeats)).holds is not False:
@@ -211,6 +227,13 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
         return Hazard("memory.race", f"two accesses store to one byte of {side.name}{where}; which one wins is undefined")
     if structure.apart(problem, side, side.spec, _row_bits(problem, side.spec)) and tiers.proved("structure") and not tiers.audit:
         return None
+    return _searched(problem, side, repeats, tiers)
+
+
+def _searched(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
+    """Two accesses that overlap, among all of them where they can be counted."""
+    import numpy as np
+
     threads, rows, accessing, start, width = _stores(problem, side, repeats)
     own = (*threads, *repeat_variables(repeats), *rows)
     matters = terms.add(start, *(var(v.name) for v in own))
@@ -224,7 +247,7 @@ def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) 
         found = tiers.solved(apart(problem, side, repeats), grid)
         if found.holds is not False:
             return None
-        return _race(fixed(problem, found.witness or {}), side, repeats, tiers)
+        return _searched(fixed(problem, found.witness or {}), side, repeats, tiers)
     if not grid.points:
         return None
     holds = grid.truth(terms.conj(*parts))
@@ -342,6 +365,7 @@ def _hazard(grid: Grid, inner: list[int], first: int, second: int, start: int, s
         rest = [f"{name} {value}" for name, value in point.items() if name not in names and not name.startswith("@")]
         return ", ".join([*parts, *([f"repeat {repeat}"] if repeat else []), *rest])
 
-    return Hazard(
-        "memory.race", f"two accesses store to byte {start // 8} of {side.name}: ({text(a)}) and ({text(b)}); which one wins is undefined"
-    )
+    where = f"byte {start // 8}"
+    if isinstance(side.spec, TensorMemory):
+        where = f"lane {start // LANE_BITS}, column {start % LANE_BITS // CELL_BITS}"
+    return Hazard("memory.race", f"two accesses store to {where} of {side.name}: ({text(a)}) and ({text(b)}); which one wins is undefined")

@@ -117,10 +117,10 @@ def _axes(problem: Problem, side: Side, names: Sequence[str]) -> list[Axis] | No
 
 def memory_owner(side: Side) -> str | None:
     """The copy of a memory operand: no thread axis is written, and none is needed."""
-    form = side.strided
-    if form is None or not form.storage_only or any(one.effective for one in side.replicas):
+    form, places = side.strided, {STORAGE, "TLane"} if side.tensor.space == "tmem" else {STORAGE}
+    if form is None or not places.issuperset(form.other) or any(one.effective and one.axis not in places for one in side.replicas):
         return None
-    return "structure"
+    return "structure" if all(name in places for axis in form.axes for _, name, _ in axis) else None
 
 
 def owner(problem: Problem, side: Side, spec: Register) -> str | None:
@@ -281,16 +281,20 @@ def apart(problem: Problem, side: Side, spec: Memory, width: int) -> bool:
     varying = any(s.varies not in {"grid", "cluster"} for s in problem.call.symbols) or any(
         terms.variables(term) & COORDINATES for term in side.view.symbolic
     )
-    if not _one_instance(problem, side) or varying or (form.fine and (form.fine % width or not _multiples(problem, spec, width, form))):
+    if not one_instance(problem, side) or varying or (form.fine and (form.fine % width or not _multiples(problem, spec, width, form))):
         return False
     outside = form.axes[: len(form.axes) - len(spec.row)]
     return _trailing(problem, spec) and injective(((extent, stride) for axis in outside for extent, _, stride in axis), width)
 
 
-def _one_instance(problem: Problem, side: Side) -> bool:
-    """Whether the launch is one instance of the scope, so that group coordinates tell all executing threads apart."""
+def one_instance(problem: Problem, side: Side) -> bool:
+    """Whether one instance of the scope executes, so that group coordinates tell all executing threads apart."""
     launch, scope = problem.call.launch, problem.call.scope
+    if side.tensor.space == "tmem" and scope == "warp":
+        among = problem.context.environment["warpid"]
+        return among.low == among.high
+    ctas = 1 if side.tensor.space == "tmem" else launch.ctas  # each CTA has its own tensor memory
     if scope == "cluster":
-        return launch.ctas == 1 or side.tensor.space == "global"
+        return ctas == 1 or side.tensor.space == "global"
     most = {"thread": launch.threads, "warp": launch.warps, "warpgroup": -(-launch.warps // 4), "cta": 1}[scope]
-    return launch.ctas * most == 1
+    return ctas * most == 1

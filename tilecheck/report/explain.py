@@ -19,6 +19,7 @@ from tilecheck.spec import (
     Operand,
     Register,
     Slot,
+    TensorMemory,
     contract_hash,
     data,
     find_contract,
@@ -152,7 +153,7 @@ def issue_text(contract: Contract) -> str:
     """The PTX statement with the operands' names; registers are numbered in operand order."""
     fields: dict[str, str] = {"opcode": contract.opcode}
     for operand in contract.operands:
-        if isinstance(operand, Memory):
+        if not isinstance(operand, Register):
             fields[operand.name] = operand.name
             continue
         count = register_count(contract, operand)
@@ -190,6 +191,7 @@ def _operands(contract: Contract) -> list[RenderableType]:
 def _kind(operand: Operand) -> str:
     role = "written" if operand.write else "read"
     where = "registers" if isinstance(operand, Register) else f"{operand.space or 'generic'} memory"
+    where = "tensor memory" if isinstance(operand, TensorMemory) else where
     types = f", viewed as {', '.join(operand.dtypes)}" if operand.dtypes else ""
     width = f"of {operand.bits} bits" if operand.bits else "of any width, one for all operands"
     return f"{where}, {role}; elements {width}{types}"
@@ -208,6 +210,8 @@ def _demands(operand: Operand, contract: Contract) -> list[str]:
         return texts + (
             [f"or a number of type {operand.number}, or an integer expression, the same for all elements"] if operand.number else []
         )
+    if isinstance(operand, TensorMemory):
+        return [operand.asks]
     texts = [contract.rows_text(operand), *(() if operand.described is None else (mode.text for mode in operand.described.modes))]
     if operand.cta is not None:
         texts.append(
@@ -355,6 +359,8 @@ def tables(contract: Contract) -> list[tuple[str, str]]:
     """(title, grid) of the lanes that own the elements of each register operand, over the last two atom axes."""
     found: list[tuple[str, str]] = []
     for operand in contract.operands:
+        if isinstance(operand, TensorMemory):
+            continue
         lane = operand.lane if isinstance(operand, Register) else operand.provider
         if lane is None or len(contract.atom) < 2:
             continue

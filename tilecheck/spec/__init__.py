@@ -8,6 +8,7 @@ from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot,
 from tilecheck.spec.scalar import Composition, Definition, Instruction
 from tilecheck.spec.shared import Pool, Shared
 from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
+from tilecheck.spec.tmem import TensorMemory
 
 __all__ = [
     "NEIGHBOURS",
@@ -43,6 +44,7 @@ __all__ = [
     "Scale",
     "Shared",
     "Slot",
+    "TensorMemory",
     "Walk",
     "arch_has",
     "arch_rank",

@@ -19,6 +19,7 @@ from tilecheck.spec.descriptor import MAJORS, Described, Encoding
 from tilecheck.spec.grammar import arch_has
 from tilecheck.spec.scalar import Composition
 from tilecheck.spec.shared import Shared
+from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic.terms import Expr, Term, var
 
 Data = None | bool | int | str | tuple["Data", ...] | Mapping[str, "Data"]
@@ -90,7 +91,7 @@ class Memory:
     opaque: bool = False
 
 
-Operand = Register | Memory
+Operand = Register | Memory | TensorMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ KINDS = {
     "coordinates": "a list of integer expressions, outer to inner",
     "steps": "a vector of integer expressions for each group and repeat axis",
     "code": "an integer, written as a number",
+    "immediate": "an integer of 32 bits, written as a number",
     "word": "a word",
     "descriptor": "three integers [ldo_bytes, sdo_bytes, swizzle], written as numbers",
     "shape": "a list of integers, written as numbers",
@@ -144,7 +146,7 @@ KINDS = {
 predicate, flag, u64: as it says. chunk: the bytes that one instruction moves, below 2^32. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
 than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
-a copy of a box (see `BoxCopy`). descriptor, major: how a matrix in shared memory is read (see `Described`). shape: M, N and K of one instruction, which are `choices`.
+a copy of a box (see `BoxCopy`). immediate: stands in the statement as it is, from -2^31 to 2^31 - 1. descriptor, major: how a matrix in shared memory is read (see `Described`). shape: M, N and K of one instruction, which are `choices`.
 """
 
 
@@ -375,10 +377,12 @@ class Contract:
         """What rows of an operand start at multiples of: `16 bytes`, or the parameter that says it."""
         return f"{operand.align_bytes} byte{'' if operand.align_bytes == 1 else 's'}" if operand.align_bytes else str(self.chunk)
 
-    def rows_text(self, operand: Memory) -> str:
+    def rows_text(self, operand: Memory | TensorMemory) -> str:
         """What is asked of the addresses of an operand, in words."""
         if self.box is not None:
             return self.box.asks(operand.name)
+        if isinstance(operand, TensorMemory):
+            return operand.asks
         if operand.described is not None:
             return operand.described.asks
         return (
@@ -483,7 +487,9 @@ def _entries_data(entries: Entries) -> Data:
     }
 
 
-def _written(value: Parameter | Register | Memory | Move | Product | Contract, defaults: Mapping[str, Data]) -> dict[str, Data]:
+def _written(
+    value: Parameter | Register | Memory | TensorMemory | Move | Product | Contract, defaults: Mapping[str, Data]
+) -> dict[str, Data]:
     """The fields that differ from their defaults."""
     return {name: _plain(getattr(value, name)) for name, default in defaults.items() if getattr(value, name) != default}
 
@@ -532,6 +538,19 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
             "register": term_data(operand.register),
             **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
             **_written(operand, {"over": None, "then": None, "number": "", "ptx": "", "paired": ()}),
+        }
+    if isinstance(operand, TensorMemory):
+        return {
+            "kind": "tmem",
+            **common,
+            "lane": term_data(operand.lane),
+            "column": term_data(operand.column),
+            "first_lanes": operand.first_lanes,
+            "first_bits": operand.first_bits,
+            "replicas": _plain(operand.replicas),
+            "slab": operand.slab,
+            **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
+            **_written(operand, {"over": None, "behind": None, "alone": False}),
         }
     return {
         "kind": "memory",

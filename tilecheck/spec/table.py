@@ -26,6 +26,8 @@ BUILT_IN: dict[str, str] = {
     **dict.fromkeys(
         ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.commit"), "tilecheck.contracts.tmem_alloc"
     ),
+    "tcgen05.ld": "tilecheck.contracts.tmem",
+    "tcgen05.st": "tilecheck.contracts.tmem",
     "cvt": "tilecheck.contracts.conversions",
     "ewise": "tilecheck.contracts.ewise",
     **dict.fromkeys(
@@ -52,6 +54,9 @@ NEIGHBOURS = (
     "wgmma.fence",
     "wgmma.commit_group",
     "wgmma.wait_group",
+    "tcgen05.wait",
+    "tcgen05.fence",
+    "tcgen05.shift",
 )
 """Mnemonics of the ISA that begin like one of ours and have no contract: an opcode of theirs is no bad spelling of ours."""
 ENTRY_POINTS = "tilecheck.contracts"
