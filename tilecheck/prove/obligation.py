@@ -139,6 +139,12 @@ def narrowed(variables: tuple[Variable, ...], parts: tuple[Term, ...]) -> tuple[
     return tuple(result)
 
 
+def bounds_alone(part: Term, name: str) -> bool:
+    """Whether a condition compares the variable of this name with a number, which `narrowed` takes into its range."""
+    found = _bound(part)
+    return found is not None and found[0] == name
+
+
 def _bound(part: Term) -> tuple[str, int | None, int | None] | None:
     """(name, lower, upper) of a comparison of one variable with a constant."""
     negated = isinstance(part, Expr) and part.op == "not"

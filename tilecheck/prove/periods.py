@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, lcm
 
-from tilecheck.prove.obligation import Variable
+from tilecheck.prove.obligation import Variable, bounds_alone, narrowed
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term
 
@@ -18,16 +18,23 @@ LONGEST = 1 << 16
 """The longest period that is of use: symbols with fewer values than twice this stay as they are where their period is longer."""
 
 
-def shortened(variables: Sequence[Variable], parts: Sequence[Term], index_range: tuple[int, int]) -> tuple[Variable, ...]:
-    """The variables, symbols that matter modulo a period with the values of that period nearest to 0. parts: every term of the question."""
-    return tuple(_shortened(v, parts, index_range) if v.role == "symbol" and v.values is None else v for v in variables)
+def shortened(
+    variables: Sequence[Variable], facts: Sequence[Term], asked: Sequence[Term], index_range: tuple[int, int]
+) -> tuple[Variable, ...]:
+    """The variables, symbols that matter modulo a period with the values of that period nearest to 0.
+
+    facts: what holds; a comparison of a symbol with a number is part of its range. asked: every other term of the question.
+    """
+    facts = [one for fact in facts for one in terms.conjuncts(fact)]
+    return tuple(_shortened(v, facts, asked, index_range) if v.role == "symbol" and v.values is None else v for v in variables)
 
 
-def _shortened(variable: Variable, parts: Sequence[Term], index_range: tuple[int, int]) -> Variable:
-    low = index_range[0] if variable.low is None else variable.low
-    high = index_range[1] if variable.high is None else variable.high
+def _shortened(variable: Variable, facts: Sequence[Term], asked: Sequence[Term], index_range: tuple[int, int]) -> Variable:
+    within = narrowed((variable,), tuple(facts))[0]
+    low = index_range[0] if within.low is None else within.low
+    high = index_range[1] if within.high is None else within.high
     period = variable.step
-    for part in parts:
+    for part in (*(fact for fact in facts if not bounds_alone(fact, variable.name)), *asked):
         if variable.name in terms.variables(part):
             own = _period(part, variable.name, {})
             if own is None:

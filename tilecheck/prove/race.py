@@ -241,7 +241,7 @@ def _searched(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
     used = set(terms.variables(terms.conj(terms.eq(matters, 0), *parts)))
     if rest and tiers.least([v for v in problem.symbols if v.name not in used], rest) is None:
         return None
-    symbols = shortened(problem.symbols, (*parts, start), tiers.index_range)
+    symbols = shortened(problem.symbols, parts, (start,), tiers.index_range)
     grid = make_grid([*symbols, *threads, *repeat_variables(repeats), *rows], parts, used, tiers.limit)
     if isinstance(grid, str):
         found = tiers.solved(apart(problem, side, repeats), grid)

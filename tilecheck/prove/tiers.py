@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tilecheck.errors import DisagreementError
-from tilecheck.prove import bits, domain, enumeration, polynomial
+from tilecheck.prove import bits, combined, domain, enumeration, polynomial
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, relevant
 from tilecheck.prove.periods import shortened
 from tilecheck.symbolic import terms
@@ -47,8 +47,11 @@ class Tiers:
 
     def asked(self, obligation: Obligation) -> Obligation:
         """The obligation with an end to every symbol: its range or, where it matters modulo a period only, the values of one nearest to 0."""
-        parts = (obligation.premise, obligation.goal)
-        return replace(obligation, variables=shortened(self.bounded(obligation.variables), parts, self.index_range))
+        return self._short(replace(obligation, variables=self.bounded(obligation.variables)))
+
+    def _short(self, obligation: Obligation) -> Obligation:
+        symbols = shortened(obligation.variables, (obligation.premise,), (obligation.goal,), self.index_range)
+        return replace(obligation, variables=symbols)
 
     def proved(self, tier: str) -> Outcome | None:
         """The outcome where the canonical form of a view has proved a clause; None where such proofs do not count."""
@@ -76,18 +79,22 @@ class Tiers:
                 self.compared(_PROVED[tier], obligation)
                 return _PROVED[tier]
         few = min(self.limit, enumeration.FEW_POINTS) if self.solver else self.limit
-        obligation = replace(obligation, variables=shortened(obligation.variables, (obligation.premise, obligation.goal), self.index_range))
+        obligation = self._short(obligation)
         outcome = enumeration.decide(obligation, few)
         if outcome.holds is not None:
             self.compared(outcome, obligation)
             points = f", {outcome.points} points" if outcome.points else ""
             return replace(outcome, reason=f"enumeration{points}" if points else "structure")
+        proof, left = combined.decide(obligation, self.decide)
+        if proof is not None:
+            self.compared(proof, obligation)
+            return proof
         asked = replace(obligation, variables=self.bounded(obligation.variables))
         if not self.solver:
             return enumeration.refuted_first(asked, self.limit) or outcome
         from tilecheck.prove import smt
 
-        found = smt.decide(asked, self.rlimit)
+        found = smt.decide(replace(asked, goal=left.goal), self.rlimit)
         if found.holds is None:
             outcome = enumeration.decide(obligation, self.limit)
             if outcome.holds is not None:
