@@ -73,6 +73,7 @@ class Machine:
     ctas: int
     seed: int = 0
     shared_at: dict[str, int] = field(default_factory=dict)
+    shared_sizes: dict[str, int] = field(default_factory=dict)
     tensors: dict[str, Global] = field(default_factory=dict)
     registers: dict[str, Numbers] = field(default_factory=dict)
 
@@ -89,11 +90,12 @@ class Machine:
                 found.setdefault((operand.space, operand.tensor), []).append(operand)
         free = 1024
         for (space, tensor), operands in found.items():
-            size = max(o.size_bytes or o.span for o in operands)
+            said = [o.size_bytes for o in operands if o.size_bytes]
+            size = max(said or [o.span for o in operands])
             align = min(o.align for o in operands)
             if space == "shared":
                 self.shared_at[tensor] = (-(-free // align) | 1) * align
-                free = self.shared_at[tensor] + size
+                free, self.shared_sizes[tensor] = self.shared_at[tensor] + size, size
                 if free > SHARED_BYTES:
                     raise FaultError(f"{free} bytes of shared memory")
             elif space == "global":
@@ -130,8 +132,10 @@ class Machine:
             ):
                 raise FaultError("outside tensor memory")
         elif operand.space == "register":
+            self.inside(np.asarray(m), self.registers[operand.tensor].shape[-1] * 8, "the registers of a thread")
             m = m + self.owner(at, values, scope) * (self.registers[operand.tensor].shape[-1] * 8)
         elif operand.space == "shared":
+            self.inside(np.asarray(m), self.shared_sizes[operand.tensor] * 8, operand.name)
             m = m + 8 * self.shared_at[operand.tensor]
         return np.broadcast_arrays(np.asarray(m, dtype=np.int64), *coordinates)[0] if len(coordinates) else np.asarray(m)
 

@@ -69,6 +69,8 @@ def tile_load(machine: Machine, document: Document, issue: Issue) -> None:
     ]  # what the host encodes
     if strides[-1] != tensor.bits:
         raise FaultError("the innermost stride of a tensor map is one element")
+    if (machine.tensors[tensor.tensor].address + int(base) // 8) % 16 or any(step % 128 for step in strides[:-1]):
+        raise FaultError("an address or a stride that a tensor map does not take")
     extents = [-(-extent // step) for extent, step in zip(box, steps, strict=True)]
     width = tensor.bits // 8
     pitch = max(extents[-1] * width, SPANS[swizzle] if swizzle else 0)
