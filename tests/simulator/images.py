@@ -24,16 +24,20 @@ class Memories:
         self.operands = {operand.tensor: operand for operand in document.operands}
         self.by_name = {operand.name: operand for operand in document.operands} | self.operands
 
+    def operand(self, name: str) -> Operand:
+        """By tensor or name; the second of a name is called `NAME#2`."""
+        return self.by_name[name.partition("#")[0]]
+
     def base(self, operand: Operand) -> int:
         return self.machine.shared_at[operand.tensor] if operand.space == "shared" else 0
 
     def byte(self, tensor: str, offset: int) -> int:
-        operand = self.by_name[tensor]
+        operand = self.operand(tensor)
         return int(self.machine.memory(operand, 0)[self.base(operand) + offset])
 
     def slot(self, name: str, where: list[int]) -> int:
         """[cta, warp, lane, slot, byte] -> the offset of the byte in the register file of all threads."""
-        operand = self.by_name[name]
+        operand = self.operand(name)
         _, warp, lane, slot, byte = where
         return (warp * 32 + lane) * self.machine.registers[operand.tensor].shape[-1] + slot * max(1, operand.bits // 8) + byte
 
@@ -46,7 +50,7 @@ def source(memories: Memories, given: list[Any]) -> int:
         case [None, _]:
             return UNDEFINED
         case [str() as name, list() as where]:
-            operand = memories.by_name[name]
+            operand = memories.operand(name)
             return int(memories.machine.registers[operand.tensor][0].reshape(-1)[memories.slot(name, where)])
         case [str() as tensor, int() as offset]:
             return memories.byte(tensor, offset)
@@ -73,13 +77,13 @@ def image_difference(call: Mapping[str, Any], symbols: Values, image: Mapping[st
         return want in (UNDEFINED, int(got[at]))
 
     for name, _, warp, lane, slot, sources, *rest in image["registers"]:
-        operand = before.by_name[name]
+        operand = before.operand(name)
         for byte in range(max(1, operand.bits // 8)):
             want = UNDEFINED if sources is None or rest else source(before, sources[byte])
             if not compare(operand, after.slot(name, [0, warp, lane, slot, byte]), want):
                 return f"register {name} {warp}.{lane} slot {slot}"
     for name, offset, *given in image["memory"]:
-        operand = before.by_name[name]
+        operand = before.operand(name)
         if not compare(operand, after.base(operand) + offset, source(before, given)):
             return f"{name} byte {offset}"
     for operand in document.operands:

@@ -12,6 +12,7 @@ from tilecheck.evaluate import clauses, descriptors, parameters, tmem
 from tilecheck.evaluate.box_image import BoxImage
 from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
+from tilecheck.evaluate.cells import CellImage
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
 from tilecheck.evaluate.computed import Computations
 from tilecheck.evaluate.domain import TooLargeError, grid
@@ -320,6 +321,8 @@ class Model:
             return BoxImage(self.boxes, values, elected).image()
         if self.case.computed is not None and self.case.move["src"] not in self.operands:
             return Computations(self.case, self.case.computed, values, elected).image()
+        if self.case.launch.collective and any(operand.matrix is not None for operand in self.case.operands):
+            return CellImage(self.case, values, elected).image()
         if not self.case.move["dst"]:
             if any(operand.write for operand in self.case.operands):
                 raise UnpredictedError(f"what {self.case.opcode} computes is not predicted")

@@ -194,7 +194,7 @@ class Prediction(Replay):
                 for target, origin in moved:
                     assert origin is not None
                     self._store(bytes_, target, origin)
-        return Image(sorted(_register_rows(registers), key=lambda row: row[:5]), sorted(memory_rows(bytes_), key=memory_row_order))
+        return Image(sorted(register_rows(registers), key=lambda row: row[:5]), sorted(memory_rows(bytes_), key=memory_row_order))
 
     def _load(self, found: dict[tuple[str, Thread, int], list[Piece]], moved: Iterable[tuple[Unit, Unit | Zero | None]]) -> None:
         """One execution: every source is read before a destination is written, and holds what earlier executions wrote there."""
@@ -220,7 +220,7 @@ class Prediction(Replay):
         copy = next(iter(copies(self.scene(target.thread), self.target, target.thread)))
         for k in range(0, target.bits, 8):
             key = (self.target.label, copy, (target.bit + k) // 8)
-            found.setdefault(key, []).append(_written_from(origin, k))
+            found.setdefault(key, []).append(written_from(origin, k))
 
 
 class Write(NamedTuple):
@@ -318,7 +318,7 @@ class Piece(NamedTuple):
         return self.source if self.bits == 8 else [*self.source, self.bit, self.bits]
 
 
-def _written_from(origin: Unit | Zero, k: int) -> Row:
+def written_from(origin: Unit | Zero, k: int) -> Row:
     """The byte that holds bit k of a source: [tensor, byte], [register operand, [cta, warp, lane, slot, byte]] or [null, "zero"]."""
     if isinstance(origin, Zero):
         return [None, "zero"]
@@ -335,7 +335,7 @@ def pieces_of(target: int, origin: Unit | Zero) -> Iterator[Piece]:
     while at < origin.bits:
         bit = (target + at if isinstance(origin, Zero) else first + at) % 8
         bits = min(8 - bit, 8 - (target + at) % 8, origin.bits - at)
-        yield Piece(target + at, _written_from(origin, at), bit, bits)
+        yield Piece(target + at, written_from(origin, at), bit, bits)
         at += bits
 
 
@@ -351,7 +351,8 @@ def joined(pieces: Iterable[Piece]) -> list[Piece]:
     return found
 
 
-def _register_rows(found: Mapping[tuple[str, Thread, int], list[Piece]]) -> Iterator[Row]:
+def register_rows(found: Mapping[tuple[str, Thread, int], list[Piece]]) -> Iterator[Row]:
+    """A row for every written slot."""
     for (label, thread, slot), pieces in found.items():
         if pieces:
             yield [label, *thread, slot, [piece.row() for piece in joined(pieces)]]
