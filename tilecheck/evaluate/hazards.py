@@ -22,7 +22,8 @@ def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callabl
     """The ids of the hazards of a legal call."""
     combined = case.move.get("combine") is not None
     stores = [operand for operand in case.operands if operand.write and not operand.register and not combined]
-    if any(_race(case, operand, assignments, spend) for operand in stores):
+    groups = [[o, *(p for p in stores if _second(p, o))] for o in stores if o.matrix is None or not o.matrix.get("behind")]
+    if any(_race(case, group, assignments, spend) for group in groups):
         yield "memory.race"
     loads = [operand for operand in case.operands if not operand.write]
     pairs = [
@@ -58,7 +59,7 @@ def accesses(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Itera
 def written_units(scene: Scene, operand: Operand, thread: Thread, bit: int, behind: int) -> Sequence[int]:
     """What an access writes, counted in elements; in bytes where a parameter chooses the bytes of each sixteen of a row."""
     if operand.matrix is not None:
-        return (bit // tmem.CELL,)
+        return tmem.numbers(operand.matrix, bit)
     mask = scene.case.move.get("bytes")
     if mask is None:
         return (bit // operand.bits,)
@@ -75,18 +76,25 @@ def _relevant(case: Case, operands: Sequence[Operand]) -> list[str]:
     return [symbol.name for symbol in case.symbols if symbol.name in names]
 
 
-def _race(case: Case, operand: Operand, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
+def _second(operand: Operand, first: Operand) -> bool:
+    """Whether an operand is a second region of the same instruction."""
+    behind = None if operand.matrix is None else operand.matrix.get("behind")
+    return bool(behind) and behind[0] == first.name
+
+
+def _race(case: Case, group: Sequence[Operand], assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
     """Two executing threads, or two repeats of one thread, store to one element."""
-    for varying, touched in _executions(case, [operand], assignments):
+    for varying, touched in _executions(case, group, assignments):
         written: dict[tuple[object, ...], list[Writer]] = {}
         for scene, own in touched:
-            for thread, repeat, bit, behind in accesses(scene, operand, spend):
-                units = written_units(scene, operand, thread, bit, behind)
-                for place in product(copies(scene, operand, thread), units):
-                    writers = written.setdefault(place, [])
-                    if any(_together(varying, (thread, repeat, own), other) for other in writers):
-                        return True
-                    writers.append((thread, repeat, own))
+            for operand in group:
+                for thread, repeat, bit, behind in accesses(scene, operand, spend):
+                    units = written_units(scene, operand, thread, bit, behind)
+                    for place in product(copies(scene, operand, thread), units):
+                        writers = written.setdefault(place, [])
+                        if any(_together(varying, (thread, repeat, own), other) for other in writers):
+                            return True
+                        writers.append((thread, repeat, own))
     return False
 
 
@@ -127,8 +135,9 @@ def _alias(case: Case, one: Operand, other: Operand, assignments: Sequence[Mappi
             for operand, found in ((one, written), (other, read)):
                 for thread, repeat, bit, _ in accesses(scene, operand, spend):
                     for copy in copies(scene, operand, thread):
-                        for k in range(operand.bits):
-                            found.setdefault((copy, bit + k), []).append((thread, repeat, own))
+                        units = range(bit, bit + operand.bits) if operand.matrix is None else tmem.numbers(operand.matrix, bit)
+                        for unit in units:
+                            found.setdefault((copy, unit), []).append((thread, repeat, own))
         for key in written.keys() & read.keys():
             pairs = ((a, b) for a in written[key] for b in read[key] if _compatible(varying, a, b))
             if any(not one.register or step(case, one, a[1], last=False) < step(case, other, b[1], last=True) for a, b in pairs):

@@ -281,7 +281,7 @@ class Model:
             return None
         if not (self._admitted(scene) and self.case.facts.hold(scene.values) and scene.active(thread)):
             return None
-        if tuple(point.group) != scene.group(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
+        if tuple(point.group) != scene.group(thread) or (_under_pred(short, operand) and not scene.predicate(thread)):
             return None
         if short in {"owner", "distinct", "contiguous", "aligned", *tmem.CLAUSES} and not operand.answers(
             scene.launch.number(thread), point.atom
@@ -477,8 +477,10 @@ class Model:
         if len(operand.view.static_shape) < self.case.launch.group_rank + len(operand.atom_extents):
             return None
         relevant = {*operand.view.names, *self.case.activity_names}
-        if self.case.pred is not None and short in UNDER_PRED:
+        if self.case.pred is not None and _under_pred(short, operand):
             relevant |= self.case.pred.names
+        if operand.matrix is not None and operand.matrix.get("behind"):
+            relevant |= {name for other in self.case.operands for name in other.view.names}
         residues = self.case.bases[operand.tensor].residues(operand.align_bytes) if short == "aligned" else [0]
         base = f"base({operand.tensor})"
         for scene in self.scenes(relevant):
@@ -493,15 +495,17 @@ class Model:
         """The elements at which a clause is owed; threads that see the same addresses as an earlier one are left out."""
         seen: set[tuple[object, ...]] = set()
         extents = clauses.repeats(scene, operand)
+        others = self.case.operands if operand.matrix is not None and operand.matrix.get("behind") else ()
         everywhere = not operand.register and not operand.view.declared_names and not operand.view.tensor(scene.values).axes()
         for thread in scene.launch.threads:
-            if not scene.active(thread) or (short in UNDER_PRED and not scene.predicate(thread)):
+            if not scene.active(thread) or (_under_pred(short, operand) and not scene.predicate(thread)):
                 continue
             atoms, group = self._atoms(short, operand, scene.launch.number(thread)), scene.group(thread)
             environment = scene.environment(thread)
             key = (
                 thread if short == "owner" and not everywhere else None,
-                thread.warp if short == "partition" else None,
+                thread.warp if short == "partition" else thread if short == "distinct" and operand.matrix is not None else None,
+                *(environment[name] for other in others for name in other.view.names),
                 group,
                 scene.launch.number(thread) if operand.holder_term is not None else None,
                 *(environment[name] for name in operand.view.names),
@@ -617,7 +621,14 @@ class Model:
         if short == "descriptor":
             return ("operands",)
         owed = (*sized, f"{name}.storage", "participation", f"{name}.shape")
-        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned", "base.period", *tmem.CLAUSES} else owed
+        if operand.matrix is not None and short in tmem.CLAUSES:
+            return (*owed, f"{name}.bounds", *tmem.premises(operand.matrix, short))
+        return (*owed, f"{name}.bounds") if short in {"contiguous", "aligned", "base.period"} else owed
+
+
+def _under_pred(short: str, operand: Operand) -> bool:
+    """Whether a clause is owed where pred holds; registers are distinct whatever it is."""
+    return short in UNDER_PRED or (short == "distinct" and operand.matrix is not None)
 
 
 def _split_point(symbols: Mapping[str, int], thread: Thread | None, coordinate: Coordinate) -> Point:

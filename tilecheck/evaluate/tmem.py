@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from tilecheck.evaluate.clauses import Observation, Site, declared_sizes
+from tilecheck.evaluate.clauses import Observation, Site, declared_sizes, repeats, who
 from tilecheck.evaluate.expressions import LimitError, term
 
 if TYPE_CHECKING:
@@ -15,12 +15,20 @@ if TYPE_CHECKING:
 LANES, COLUMNS, CELL, SLAB = 128, 512, 32, 32
 COLUMN_BYTES = LANES * CELL // 8
 """The bytes of one column of an allocation."""
-CLAUSES = ("partition", "footprint", "image")
+CLAUSES = ("partition", "footprint", "image", "distinct")
+LEVELS = ("cta", "warp", "thread")
 
 
 def clauses(spec: Mapping[str, Any]) -> tuple[str, ...]:
     """The clauses of an element of such an operand."""
-    return CLAUSES if spec["slab"] else CLAUSES[1:]
+    apart = spec["write"] and (spec.get("behind") or spec.get("alone"))
+    return (*(("partition",) if spec["slab"] else ()), "footprint", "image", *(("distinct",) if apart else ()))
+
+
+def premises(spec: Mapping[str, Any], short: str) -> tuple[str, ...]:
+    """The clauses of places that must hold before one is owed."""
+    first = spec["behind"][0] if spec.get("behind") else spec["name"]
+    return (f"{spec['name']}.image", f"{first}.image") if short == "distinct" else ()
 
 
 def columns(scene: Scene, operand: Operand) -> int:
@@ -42,6 +50,8 @@ def decide(short: str, site: Site, unplaced: Collection[str] = ()) -> Observatio
             return _partition(site, spec)
         if short == "footprint":
             return _footprint(site, spec)
+        if short == "distinct":
+            return _split(site, spec) or _alone(site, spec)
         return _begin(site, spec) or _behind(site, spec, unplaced) or _walked(site, spec)
     except LimitError:
         return None
@@ -116,6 +126,63 @@ def _walked(site: Site, spec: Mapping[str, Any]) -> Observation | None:
     at = dict(zip(site.operand.atom_names, site.atom, strict=True))
     wanted = first + term(spec["lane"], at), start + site.operand.bits * term(spec["column"], at)
     return None if (lane, bit) == wanted else site.fail(where(*wanted), where(lane, bit), "is elsewhere in the instruction")
+
+
+def _split(site: Site, spec: Mapping[str, Any]) -> Observation | None:
+    """No cell of the second region is one of the first, in one instruction."""
+    if not spec.get("behind"):
+        return None
+    other = next(operand for operand in site.scene.case.operands if operand.name == spec["behind"][0])
+    fixed = site.scene.fixed(other, site.thread)
+    lane, bit = site.fixed.cell(site.coordinate)
+    for atom in other.atoms:
+        row, start = fixed.cell((*site.group, *site.repeat, *atom))
+        if (row, start // CELL) == (lane, bit // CELL):
+            return site.fail("a cell of its own", f"{where(lane, bit)}, already written as {other.name} {list(atom)}", "shares a cell")
+    return None
+
+
+def _alone(site: Site, spec: Mapping[str, Any]) -> Observation | None:
+    """No other thread of the instance writes a cell of this element."""
+    scene, launch = site.scene, site.scene.launch
+    if not spec.get("alone") or launch.scope == "thread" or launch.collective:
+        return None
+    own = _taken(site.fixed.cell(site.coordinate), spec)
+    varying = {symbol.name: symbol.varies for symbol in scene.case.varying(LEVELS)}
+    for other in scene.alternatives(LEVELS) if varying else (scene,):
+        for thread in launch.threads:
+            if thread == site.thread or thread.cta != site.thread.cta or launch.instance(thread[:2]) != launch.instance(site.thread[:2]):
+                continue
+            shared = {level for count, level in enumerate(LEVELS, start=1) if thread[:count] == site.thread[:count]}
+            if any(level in shared and other.values[name] != scene.values[name] for name, level in varying.items()):
+                continue
+            if not (other.active(thread) and other.predicate(thread)):
+                continue
+            fixed, group = other.fixed(site.operand, thread), other.group(thread)
+            key = tuple(fixed.values.items()), group
+            if key not in fixed.taken:
+                steps = product(*(range(extent) for extent in repeats(other, site.operand)))
+                places = (fixed.cell((*group, *step, *atom)) for step in steps for atom in site.operand.atoms)
+                fixed.taken[key] = {cell for found in places for cell in _taken(found, spec)}
+            meeting = sorted(own & fixed.taken[key])
+            if meeting:
+                lane, column = meeting[0]
+                says = f"lane {lane}, column {column}, which {who(other, thread)} writes too"
+                return site.fail("a cell of its own", says, "shares a cell")
+    return None
+
+
+def _taken(place: tuple[int, int], spec: Mapping[str, Any]) -> set[tuple[int, int]]:
+    """The cells of an element and of its copies."""
+    lane, bit = place
+    last = (bit + int(spec["bits"]) - 1) // CELL
+    return {(lane + shift, column) for shift in _shifts(spec) for column in range(bit // CELL, last + 1)}
+
+
+def numbers(spec: Mapping[str, Any], bit: int) -> list[int]:
+    """The cells of an element at a bit of tensor memory, and of its copies, numbered through all lanes."""
+    last = (bit + int(spec["bits"]) - 1) // CELL
+    return [number + shift * COLUMNS for shift in _shifts(spec) for number in range(bit // CELL, last + 1)]
 
 
 def _shifts(spec: Mapping[str, Any]) -> list[int]:

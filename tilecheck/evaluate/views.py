@@ -317,6 +317,7 @@ class FixedView:
         self.shapes: list[Coordinate] = [self.layout.shape]
         self.backs: list[Back] = []
         self.slots: dict[Coordinate, int] = {}  # what clauses have found out before
+        self.taken: dict[object, set[tuple[int, int]]] = {}
         self.in_range = False
         self.outside: list[tuple[int, str, str]] | None = None
         for step in view.steps:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
 from tilecheck.fitting import chosen
-from tilecheck.prove import addresses, boxes, descriptors, operands, owners, parameters, scalars, tmem
+from tilecheck.prove import addresses, boxes, descriptors, operands, owners, parameters, scalars, tmem_cells
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.express import express, learn
 from tilecheck.prove.obligation import Outcome
@@ -334,6 +334,7 @@ class Checker:
     def accesses(self, problem: Problem, right: dict[str, tuple[int, ...]], *, named: bool) -> None:
         """The clauses of every operand whose storage and shape are right. named: whether the parameters name what they may."""
         inside: set[str] = set()
+        placed: set[str] = set()
         for side in problem.sides:
             repeats = right.get(side.spec.name)
             if repeats is None:
@@ -343,7 +344,7 @@ class Checker:
             if self.clauses(problem, addresses.bounds(problem, side, repeats)):
                 inside.add(side.spec.name)
                 if isinstance(side.spec, TensorMemory):
-                    self.clauses(problem, tmem.accesses(problem, side, side.spec, repeats, inside))
+                    tmem_cells.accesses(self, problem, side, side.spec, repeats, inside, placed)
                 elif isinstance(side.spec, Memory) and side.spec.described is not None:
                     descriptors.accesses(self, problem, side, side.spec, repeats)
                 else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from tilecheck.prove import structure, tmem
+from tilecheck.prove import structure, tmem_cells
 from tilecheck.prove.clause import coordinates
 from tilecheck.prove.enumeration import Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Variable, relevant
@@ -44,7 +44,8 @@ def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[H
 def _stored(problem: Problem) -> list[Side]:
     """Memory destinations whose elements are replaced; two reductions of one element are no race."""
     combined = problem.contract.move.combine is not None
-    return [side for side in problem.sides if isinstance(side.spec, Memory | TensorMemory) and side.spec.write and not combined]
+    stored = (side for side in problem.sides if isinstance(side.spec, Memory | TensorMemory) and side.spec.write and not combined)
+    return [side for side in stored if not tmem_cells.second(side.spec)]  # a second region counts with its first
 
 
 def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, str, Obligation]]:
@@ -53,7 +54,7 @@ def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, 
         yield "memory.race", f"no two executing threads or repeats store to one byte of {side.name}", apart(problem, side, repeats)
     for target, source in _pairs(problem):
         statement = f"no instruction reads as one of {source.name} a register that an earlier one of the call wrote as one of {target.name}"
-        if isinstance(target.spec, Memory):
+        if not isinstance(target.spec, Register):
             statement = f"no byte is read as one of {source.name} that is written as one of {target.name}"
         yield "alias", statement, _unread(problem, target, source, repeats)
     if problem.contract.single and problem.call.scope == "thread":
@@ -73,8 +74,14 @@ def _pairs(problem: Problem) -> list[tuple[Side, Side]]:
 
 def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
     """An instruction reads a register slot that an earlier one of the same thread wrote."""
+    if isinstance(target.spec, TensorMemory) and tmem_cells.clear(target, source) and tiers.proved("structure") and not tiers.audit:
+        return None
     if tiers.decide(_unread(problem, target, source, repeats)).holds is not False:
         return None
+    if isinstance(target.spec, TensorMemory):
+        return Hazard(
+            "alias", f"a cell is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
+        )
     if isinstance(target.spec, Memory):
         return Hazard(
             "alias", f"a byte is written as one of {target.name} and read as one of {source.name}: what is read depends on the order"
@@ -87,6 +94,8 @@ def _alias(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...
 
 def _unread(problem: Problem, target: Side, source: Side, repeats: tuple[int, ...]) -> Obligation:
     """What is written and what is read do not overlap, as a formula."""
+    if isinstance(target.spec, TensorMemory):
+        return tmem_cells.unread(problem, target, source)
     if isinstance(target.spec, Memory):
         return _unread_memory(problem, target, source, repeats)
     assert isinstance(target.spec, Register)
@@ -176,6 +185,7 @@ def many(problem: Problem, tiers: Tiers) -> Hazard | None:
 
 def apart(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
     """That a memory destination has no race, as a formula."""
+    repeats = own_repeats(problem, side) if isinstance(side.spec, TensorMemory) else repeats
     threads, rows, accessing, start, width = _stores(problem, side, repeats)
     return _pair(problem, accessing, [*problem.symbols, *threads], [*repeat_variables(repeats), *rows], start, width, side)
 
@@ -184,7 +194,7 @@ def _stores(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tup
     """(thread, atom axes that choose a row, whether a row is stored, its first bit, its bits)."""
     spec = side.spec
     if isinstance(spec, TensorMemory):
-        return _cells(problem, side, repeats)
+        return tmem_cells.cells(problem, side)
     assert isinstance(spec, Memory)
     atom: tuple[Term, ...] = tuple(0 if axis.name in spec.row else var(axis.name) for axis in problem.contract.atom)
     start = side.trace.locate((*problem.group_coordinates(), *repeat_terms(len(repeats)), *atom)).bit
@@ -198,17 +208,6 @@ def _stores(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tup
     return threads, rows, accessing, start, _row_bits(problem, spec)
 
 
-def _cells(problem: Problem, side: Side, repeats: tuple[int, ...]) -> tuple[tuple[Variable, ...], tuple[Variable, ...], Term, Term, int]:
-    """As `_stores`, of an operand in tensor memory: whole cells, numbered through all lanes."""
-    lane, bit = tmem.place(problem, side, repeats)
-    start = terms.add(terms.mul(LANE_BITS, lane), terms.sub(bit, terms.mod(bit, CELL_BITS)) if side.spec.bits < CELL_BITS else bit)
-    accessing = problem.accessing
-    if problem.collective:
-        accessing, start = (terms.substitute(term, {"laneid": 0}) for term in (accessing, start))
-    rows = atom_variables(problem.contract, of=side.spec)
-    return problem.thread_variables(lane=not problem.collective), rows, accessing, start, CELL_BITS
-
-
 def _row_bits(problem: Problem, spec: Memory) -> int:
     """The bits of a row, which one thread or warp stores at once."""
     return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
@@ -216,8 +215,9 @@ def _row_bits(problem: Problem, spec: Memory) -> int:
 
 def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
     if isinstance(side.spec, TensorMemory):
-        if tmem.apart(problem, side) and tiers.proved("structure") and not tiers.audit:
+        if tmem_cells.apart(problem, side) and tiers.proved("structure") and not tiers.audit:
             return None
+        repeats = own_repeats(problem, side)
         return _searched(problem, side, repeats, tiers)
     assert isinstance(side.spec, Memory)
     if side.spec.cta is not None or problem.contract.move.bytes is not None:

@@ -18,7 +18,7 @@ from tilecheck.prove.clause import Clause, coordinates, element
 from tilecheck.prove.lanes import Digit, lane_digits
 from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.problem import Problem, Side
-from tilecheck.spec.tmem import CELL_BITS, COLUMNS, LANE_BITS, LANE_SHIFT, LANES, SLAB, TensorMemory
+from tilecheck.spec.tmem import CELL_BITS, COLUMNS, LANE_SHIFT, LANES, SLAB, TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Expr, Term, var
 
@@ -44,14 +44,6 @@ def columns(problem: Problem, side: Side) -> int:
         if isinstance(size, int) and (other is side or (own.tensor is not None and other.tensor.tensor == own.tensor)):
             sizes.append(size // ALLOCATED_BYTES)
     return min(sizes)
-
-
-def accesses(problem: Problem, side: Side, spec: TensorMemory, repeats: tuple[int, ...], inside: set[str]) -> Iterator[Clause]:
-    """partition, footprint and image of an operand that is in bounds. inside: the names of the operands that are."""
-    if spec.slab:
-        yield from partition(problem, side, spec, repeats)
-    yield footprint(problem, side, spec, repeats)
-    yield from image(problem, side, spec, repeats, apart=spec.behind is not None and spec.behind[0] in inside)
 
 
 def proofs(problem: Problem, side: Side, spec: TensorMemory) -> dict[str, str] | None:
@@ -360,18 +352,6 @@ def _number(value: Term) -> int:
     """A number of a static layout."""
     assert not isinstance(value, Expr)
     return value
-
-
-def apart(problem: Problem, side: Side) -> bool:
-    """Whether no two accesses meet in a cell: all executing threads are indices of the view, whose digits number different cells."""
-    form = side.strided
-    if form is None or side.view.symbolic or any(s.varies not in {"grid", "cluster"} for s in problem.call.symbols):
-        return False
-    if not structure.one_instance(problem, side):
-        return False
-    factors = [(extent, stride * LANE_BITS if name == LANE else stride) for axis in form.axes for extent, name, stride in axis]
-    whole = side.spec.bits >= CELL_BITS or all(stride % CELL_BITS == 0 for _, stride in factors)
-    return whole and structure.injective(factors, max(side.spec.bits, CELL_BITS))
 
 
 def _axes(side: Side) -> tuple[str, ...]:
