@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulator.programs import Gemm, Matrix
 
-HALF, BRAIN, SINGLE = "float16", "bfloat16", "float32"
+HALF, BRAIN, SINGLE, NIBBLE = "float16", "bfloat16", "float32", "float4_e2m1fn"
 GEMMS = (
     Gemm("f16, 128B", "f16", 128, 64, Matrix(HALF), Matrix(HALF), across=(2, 1), tiles=4, stages=3),
     Gemm("bf16, 64B and 32B", "f16", 128, 32, Matrix(BRAIN, swizzle=2), Matrix(BRAIN, swizzle=1), across=(1, 2), shape="16x256b"),
@@ -39,5 +39,18 @@ GEMMS = (
     Gemm("scaled fp8", "mxf8f6f4", 128, 128, Matrix("float8_e4m3fn"), Matrix("float8_e5m2"), scales=1, tiles=2),
     Gemm(
         "scaled fp8, N 256", "mxf8f6f4", 128, 256, Matrix("float8_e5m2"), Matrix("float8_e4m3fn", "mn"), scales=1, tiles=2, shape="16x64b"
+    ),
+    Gemm("scaled fp4, two scales", "mxf4", 128, 128, Matrix(NIBBLE), Matrix(NIBBLE), scales=2, tiles=2),
+    Gemm(
+        "scaled fp4, four scales",
+        "mxf4nvf4",
+        128,
+        256,
+        Matrix(NIBBLE),
+        Matrix(NIBBLE, swizzle=2),
+        scales=4,
+        scale="float8_e4m3fn",
+        tiles=2,
+        shape="16x256b",
     ),
 )

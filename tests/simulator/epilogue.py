@@ -97,10 +97,10 @@ def through_tensor(gemm: Gemm) -> dict[str, Call]:
 
 
 def scales_to_tensor(gemm: Gemm) -> dict[str, Call]:
-    """Scales of 128 rows and four steps are 32 rows of 16 bytes: one TMA load, one tcgen05.cp into four replicas."""
+    """Four scales of 128 rows are 32 rows of 16 bytes: one TMA load, one tcgen05.cp into four replicas."""
     found: dict[str, Call] = {}
     for name, rows in (("SFA", gemm.m * gemm.across[0]), ("SFB", gemm.n * gemm.across[1])):
-        blocks = rows // 128
+        blocks = rows // 128 * gemm.blocks
         image: Call = {"name": name, "tensor": f"s{name}", "space": "shared", "dtype": "uint8", "shape": [gemm.stages * blocks, 32, 16]}
         image |= {"layout": f"S[({gemm.stages * blocks},32,16):(512,16,1)]", "align": 128}
         begin, extent = [f"stage*{blocks}", 0, 0], [blocks, None, None]
@@ -116,9 +116,11 @@ def scales_to_tensor(gemm: Gemm) -> dict[str, Call]:
             f"cp {name}", "tcgen05.cp.cta_group::1.32x128b.warpx4", [cells, words], {"descriptor": [16, 128, 0]}
         )
         repeats, each = (gemm.across[0], gemm.m) if name == "SFA" else (gemm.across[1], gemm.n)
-        factors = [(repeats, f"{each // 32 * 4}@TCol"), (4, "1@TCol"), (each // 32, "4@TCol"), (32, "1@TLane"), (1, "1@TCol")]
+        block, inside = each // 32 * 4, gemm.steps // gemm.blocks  # bytes of four scales of all rows; steps that share them
+        factors = [(repeats, f"{gemm.blocks * block}@TCol"), (gemm.blocks, f"{block}@TCol"), (inside, f"{gemm.scales}@TCol")]
+        factors += [(each // 32, "4@TCol"), (32, "1@TLane"), (gemm.scales, "1@TCol")]
         found[name] = {
-            "name": name, "tensor": "T", "space": "tmem", "dtype": "float8_e8m0fnu", "shape": [repeats, 4, each, 1],
+            "name": name, "tensor": "T", "space": "tmem", "dtype": gemm.scale, "shape": [repeats, gemm.steps, each, gemm.scales],
             "layout": f"{text(factors)} + R[4:32@TLane] + {SCALE_COLUMNS[name] * 4}@TCol",
         }  # fmt: skip
     return found

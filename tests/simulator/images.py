@@ -47,7 +47,13 @@ def source(memories: Memories, given: list[Any]) -> int:
     match given:
         case [None, "zero"]:
             return 0
-        case [None, _]:
+        case [None, "unpacked", {"low": low, "sources": parts}]:
+            total, at = 0, low
+            for part in parts:
+                total |= source(memories, part) << at
+                at += part[3]
+            return total
+        case [None, "undefined"]:
             return UNDEFINED
         case [str() as name, list() as where]:
             operand = memories.operand(name)

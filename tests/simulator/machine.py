@@ -33,9 +33,10 @@ def bits_at(memory: Numbers, position: Numbers, bits: int) -> Numbers:
 def put_bits(memory: Numbers, position: Numbers, bits: int, elements: Numbers) -> None:
     """Writes elements, given as unsigned numbers."""
     if bits < 8:
-        for at, element in zip(position.ravel(), elements.ravel(), strict=True):
-            mask = ((1 << bits) - 1) << int(at % 8)
-            memory[at // 8] = (int(memory[at // 8]) & ~mask & 0xFF) | (int(element) << int(at % 8))
+        raw = np.broadcast_to(np.asarray(elements, dtype=np.uint8), position.shape)
+        for shift in range(0, 8, bits):
+            here = position % 8 == shift
+            memory[position[here] // 8] = (memory[position[here] // 8] & (0xFF ^ ((1 << bits) - 1) << shift)) | raw[here] << shift
         return
     width = bits // 8
     raw = np.ascontiguousarray(elements, dtype=f"<u{width}")[..., None].view(np.uint8)

@@ -45,7 +45,7 @@ class Form:
     @classmethod
     def read(cls, opcode: str) -> Form:
         found = OPCODE.fullmatch(opcode)
-        if not found:
+        if not found or (found[1] and (found[2] == "2" or found[4])):
             raise UnreadableError(opcode)
         kind = found[3]
         scales = int(found[5] or (2 if kind == "mxf4" else 1)) if found[4] else 0
@@ -124,7 +124,12 @@ class Product:
         self.decoded = Instruction.decode(instruction, form)
         self.rows, self.columns = self.decoded.m // form.group, self.decoded.n
         legal = {1: (32, 64, 128) if form.stationary else (64, 128), 2: (128, 256)}[form.group]
-        if self.decoded.m not in legal or not self.columns or self.columns % (8 * form.group):
+        if (
+            self.decoded.m not in legal
+            or not self.columns
+            or self.columns % (8 * form.group)
+            or (form.stationary and self.columns not in (64, 128, 256))
+        ):
             raise FaultError("no such shape")
         self.lane, self.column = data_path(self.rows, self.columns, form)
 

@@ -22,7 +22,7 @@ Call = dict[str, Any]
 TMA = "cp.async.bulk.tensor.{}d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
 ONE = "warpid == 0 and laneid == 0"
 SPANS = {0: 16, 1: 32, 2: 64, 3: 128, 4: 128}
-STEPS = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32, "mxf8f6f4": 32}
+STEPS = {"f16": 16, "tf32": 8, "f8f6f4": 32, "i8": 32, "mxf8f6f4": 32, "mxf4": 64, "mxf4nvf4": 64}
 RESULTS = {16: "float16", 32: "float32"}
 
 
@@ -75,6 +75,8 @@ class Gemm:
     """Of tcgen05.ld."""
     reversed_sign: bool = False
     scales: int = 0
+    """Of a row in one instruction."""
+    scale: str = "float8_e8m0fnu"
 
     @property
     def k(self) -> int:
@@ -84,12 +86,17 @@ class Gemm:
     def steps(self) -> int:
         """Instructions along K in a stage."""
         spans = [SPANS[x.swizzle] * 8 // bits_of(x.dtype) for x in (self.a, self.b) if x.major == "k" and x.swizzle]
-        return max(1, min([64 * 16 // bits_of(self.a.dtype), *spans]) // self.k) if not self.scales else 4
+        return max(1, min([64 * 16 // bits_of(self.a.dtype), *spans]) // self.k)
 
     @property
     def depth(self) -> int:
         """Along K, in a stage."""
         return self.steps * self.k
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of four scales along K, in a stage."""
+        return self.steps * self.scales // 4
 
     @property
     def rows(self) -> int:
@@ -180,8 +187,9 @@ class Staged:
     def stage(self) -> int:
         return self.planes * self.lines * self.span
 
-    def operand(self, factors: list[tuple[int, int]], shape: list[int], begin: list[Any]) -> Call:
-        layout = pattern(self.matrix.swizzle, self.bits) + text([(self.gemm.stages, self.stage), *factors])
+    def operand(self, factors: list[tuple[int, int]], shape: list[int], begin: list[Any], pairs: int = 1) -> Call:
+        """`pairs`: elements of the matrix in one of the view, two where a load takes 4-bit values for bytes."""
+        layout = pattern(self.matrix.swizzle, self.bits * pairs) + text([(self.gemm.stages, self.stage // pairs), *factors])
         view = [{"op": "slice", "begin": begin, "extent": [1, *[None] * (len(shape) - 1)]}]
         size = self.gemm.stages * self.stage * self.bits // 8
         period = {0: 128, 1: 256, 2: 512, 3: 1024, 4: 512}[self.matrix.swizzle]
@@ -189,7 +197,7 @@ class Staged:
             "name": self.name,
             "tensor": f"s{self.name}",
             "space": "shared",
-            "dtype": self.matrix.dtype,
+            "dtype": self.matrix.dtype if pairs == 1 else "uint8",
             "shape": shape,
             "layout": layout,
         }
@@ -197,23 +205,24 @@ class Staged:
 
     def load(self) -> Call:
         """Both CTAs of a pair load their own half of the rows."""
-        gemm, planes, lines, span, box = self.gemm, self.planes, self.lines, self.span, self.box
-        total = self.rows * self.repeats * gemm.group
-        whole = [total, gemm.depth * gemm.tiles] if self.matrix.major == "k" else [gemm.depth * gemm.tiles, total]
+        pairs = 8 // self.bits if self.bits < 8 else 1
+        gemm, planes, lines, span, box = self.gemm, self.planes, self.lines, self.span // pairs, self.box // pairs
+        total, depth = self.rows * self.repeats * gemm.group, gemm.depth // pairs
+        whole = [total, depth * gemm.tiles] if self.matrix.major == "k" else [depth * gemm.tiles, total]
         source: Call = {
             "name": f"{self.name}g",
             "space": "global",
-            "dtype": self.matrix.dtype,
+            "dtype": self.matrix.dtype if pairs == 1 else "uint8",
             "shape": whole,
             "layout": text([(whole[0], whole[1]), (whole[1], 1)]),
         }
         source |= {"align": 128}
-        along, mine = f"kt*{gemm.depth}", f"cbx*{self.rows * self.repeats}" if gemm.group == 2 else 0
+        along, mine = f"kt*{depth}", f"cbx*{self.rows * self.repeats}" if gemm.group == 2 else 0
         coords: list[Any] = [mine, along] if self.matrix.major == "k" else [along, mine]
         at: Call = {"swizzle": self.matrix.swizzle, "mbar": "shared"}
         factors = [(planes, lines * span), (lines, span), (box, 1)]
         image = [gemm.stages, planes, lines, box]
-        target = self.operand(factors, image, ["stage", 0, 0, 0])
+        target = self.operand(factors, image, ["stage", 0, 0, 0], pairs)
         if self.matrix.planes:
             source["view"] = [{"op": "rearrange", "pattern": "r (p s) -> p r s", "sizes": {"s": box}}]
             inner = coords[1]
@@ -229,10 +238,10 @@ class Staged:
 
     def read(self) -> tuple[Call, list[int]]:
         """(repeat, step, M or N, K) and the descriptor."""
-        gemm, lines, span, size = self.gemm, self.lines, self.span, self.bits // 8
+        gemm, lines, span, bits = self.gemm, self.lines, self.span, self.bits
         plane, k = lines * span, gemm.k
         shape = [self.repeats, gemm.steps, self.rows, k]
-        line = span * size
+        line = span * bits // 8
         if self.matrix.major == "k" and self.matrix.swizzle:
             factors, descriptor = (
                 [(self.repeats, self.rows * span), (gemm.steps, k), (self.rows, span), (k, 1)],
@@ -241,11 +250,11 @@ class Staged:
         elif self.matrix.major == "k":
             chunks = k // span
             factors = [(self.repeats, self.rows * span), (gemm.steps, chunks * plane), (self.rows, span), (chunks, plane), (span, 1)]
-            descriptor = [plane * size, 8 * line, 0]
+            descriptor = [plane * bits // 8, 8 * line, 0]
         else:
             chunks = self.rows // span
             factors = [(self.repeats, chunks * plane), (gemm.steps, k * span), (chunks, plane), (span, 1), (k, span)]
-            lead, stride = plane * size, (4 if self.matrix.swizzle == 4 else 8) * line
+            lead, stride = plane * bits // 8, (4 if self.matrix.swizzle == 4 else 8) * line
             descriptor = [lead, stride, self.matrix.swizzle] if self.matrix.swizzle else [stride, lead, 0]
         found = self.operand(factors, [gemm.stages, *shape], ["stage", 0, 0, 0, 0])
         found["view"].append({"op": "reshape", "shape": shape})
@@ -339,12 +348,15 @@ def fill(program: Program) -> None:
     m, n, k = gemm.m * gemm.across[0], gemm.n * gemm.across[1], gemm.depth * gemm.tiles
     a, b = random_matrix(noise, [m, k], gemm.a.dtype), random_matrix(noise, [n, k], gemm.b.dtype)
     for name, matrix, values in (("Ag", gemm.a, a), ("Bg", gemm.b, b)):
-        program.inputs[name] = encoded(values if matrix.major == "k" else values.T, matrix.dtype)
+        raw = encoded(values if matrix.major == "k" else values.T, matrix.dtype)
+        program.inputs[name] = raw[:, ::2] | raw[:, 1::2] << 4 if bits_of(matrix.dtype) == 4 else raw
     if gemm.scales:
-        for name, rows, values in (("SFAg", m, a), ("SFBg", n, b)):
-            exponents = noise.integers(-2, 3, [rows, k // 32])
-            np.multiply(values, np.repeat(2.0**exponents, 32, axis=1), out=values)
-            # [tile, block of 128 rows, row % 32, row // 32 of the block, step]: what tcgen05.cp brings to 32 lanes of 4 cells
-            packed = (exponents + 127).astype(np.uint8).reshape(rows // 128, 4, 32, gemm.tiles, 4).transpose(3, 0, 2, 1, 4)
-            program.inputs[name] = packed
+        length = gemm.k // gemm.scales
+        for name, rows, values, each in (("SFAg", m, a, gemm.m), ("SFBg", n, b, gemm.n)):
+            exponents = noise.integers(-2, 3, [rows, k // length])
+            np.multiply(values, np.repeat(2.0**exponents, length, axis=1), out=values)
+            raw = (exponents + 127).astype(np.uint8) if gemm.scale == "float8_e8m0fnu" else encoded(2.0**exponents, gemm.scale)
+            # [tile, repeat, four scales, 128 rows, row % 32, row // 32, scale]: tcgen05.cp brings 32 rows of 16 bytes to 32 lanes of 4 cells
+            blocked = raw.reshape(rows // each, each // 128, 4, 32, gemm.tiles, gemm.blocks, 4)
+            program.inputs[name] = blocked.transpose(4, 0, 5, 1, 3, 2, 6)
     program.product = a @ b.T * (-1 if gemm.reversed_sign else 1)
