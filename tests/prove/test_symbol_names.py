@@ -38,3 +38,33 @@ def test_a_symbol_named_like_an_atom_axis_is_wrong_input(name):
 def test_an_axis_of_another_contract_is_no_matter():
     document = started("row") | {"opcode": "ld.shared.v4.b32", "scope": "thread"}
     assert check(read_call(document)).status == "refuted"
+
+
+@pytest.mark.parametrize("chunk", [4, 8, 16])
+def test_an_operand_named_like_the_allocation_of_another_has_a_base_of_its_own(chunk):
+    """A in shared memory, beside B in an allocation called A whose base is known better: nothing is known of the one from the other."""
+    document = {
+        "schema": "tilecheck/call@1",
+        "id": "named",
+        "opcode": "cp.async.ca.shared.global",
+        "scope": "thread",
+        "launch": {"block": [32], "cluster": None},
+        "operands": [
+            {"name": "A", "space": "shared", "dtype": "uint8", "shape": [chunk], "align": 4, "layout": f"S[({chunk}):(1)]"},
+            {
+                "name": "B",
+                "tensor": "A",
+                "space": "global",
+                "dtype": "uint8",
+                "shape": [chunk],
+                "align": 4,
+                "base": {"mod": 16, "is": 0},
+                "layout": f"S[({chunk}):(1)]",
+            },
+        ],
+        "parameters": {"chunk_bytes": chunk},
+    }
+    verdict = check(read_call(document), audit=True)
+    assert [c.id for c in verdict.failing] == ([] if chunk == 4 else ["dst.aligned"])
+    if chunk > 4:
+        assert dict(verdict.failing[0].counterexample.symbols) == {"base(A#own)": 4}

@@ -68,7 +68,7 @@ class Operand:
         if self.matrix is not None and collective:
             self.holder_term = 0  # one lane of those who execute together answers
         self.label = label
-        self.tensor = str(form.get("tensor") or label)
+        self.tensor = str(form["allocation"])
         self.named_tensor = bool(form.get("tensor"))
         self.size_bytes = None if form.get("size_bytes") is None else Expression(form["size_bytes"])
         self.size_names = frozenset[str]() if self.size_bytes is None else self.size_bytes.names
@@ -158,9 +158,9 @@ class Case:
         self.facts = Facts(call, views)
         self.bases: dict[str, Base] = {}
         labels = _labels([str(form.get("name") or "") for form in forms])
-        for form, view, label in zip(forms, views, labels, strict=True):
-            tensor = str(form.get("tensor") or label)
-            self.bases.setdefault(tensor, Base(tensor)).add(form, view.declared_bits)
+        forms = _allocated(forms, labels)
+        for form, view in zip(forms, views, strict=True):
+            self.bases.setdefault(form["allocation"], Base(form["allocation"])).add(form, view.declared_bits)
         specs: Sequence[Mapping[str, Any]] = contract["operands"] if self.problem is None else ()
         bits = views[0].bits if views else 0
         self.chunk: str | None = contract.get("chunk") if specs else None
@@ -436,6 +436,13 @@ def _texts(value: Any) -> Iterator[str]:
 def _labels(names: Sequence[str]) -> list[str]:
     """Operand names, a repeated one marked #2, #3, ..."""
     return [name if name not in names[:k] else f"{name}#{names[:k].count(name) + 1}" for k, name in enumerate(names)]
+
+
+def _allocated(forms: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> list[Mapping[str, Any]]:
+    """The operands with the name of their allocation: the one they share, else their own, told apart from a shared one of that name."""
+    shared = {str(form["tensor"]) for form in forms if form.get("tensor")}
+    own = (f"{label}#own" if label in shared else label for label in labels)
+    return [{**form, "allocation": str(form.get("tensor") or name)} for form, name in zip(forms, own, strict=True)]
 
 
 def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, str] | None:

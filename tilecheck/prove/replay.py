@@ -12,7 +12,7 @@ from tilecheck.errors import DisagreementError
 from tilecheck.fitting import Same
 from tilecheck.prove.clause import Clause
 from tilecheck.prove.obligation import Outcome
-from tilecheck.prove.problem import Problem
+from tilecheck.prove.problem import Problem, Side
 from tilecheck.prove.verdict import Counterexample
 from tilecheck.scopes import CTA, LANES
 from tilecheck.spec import Contract, data
@@ -52,7 +52,7 @@ def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Po
         symbols["elected"] = witness[ELECTED]
     side = next((s for s in problem.sides if clause.id.startswith(s.spec.name + ".")), None)
     if "@base" in witness and side is not None:
-        symbols[f"base({side.tensor.tensor or side.label})"] = witness["@base"]
+        symbols[f"base({allocation_of(problem, side)})"] = witness["@base"]
     if clause.point in {"symbols", "none"} or CTA not in witness:
         atom = _at(clause, witness) if clause.point == "coordinates" else ()
         return Point(symbols=symbols, atom=atom)
@@ -71,6 +71,13 @@ def point_of(problem: Problem, clause: Clause, witness: Mapping[str, int]) -> Po
     count = len(side.trace.shape) - len(group) - len(axes)
     repeat = tuple(witness.get(f"@r{k}", 0) for k in range(count))
     return Point(symbols, *thread, group, repeat, tuple(witness.get(axis.name, 0) for axis in axes))
+
+
+def allocation_of(problem: Problem, side: Side) -> str:
+    """The name of an operand's allocation: the one it shares, else its own, told apart from a shared one of that name."""
+    if side.tensor.tensor is not None:
+        return side.tensor.tensor
+    return f"{side.label}#own" if side.label in {other.tensor.tensor for other in problem.sides} else side.label
 
 
 def _at(clause: Clause, witness: Mapping[str, int]) -> tuple[int, ...]:
