@@ -54,7 +54,8 @@ def measured(sizes: Sizes, peer: str | None, say: Callable[[str], None]) -> Reco
         say(f"{kind.name}: {sizes.repeats} documents")
         record["cases"][kind.name] = case(kind, sizes, peer)
     say(f"check_many: {sizes.batches} times {sizes.many} calls")
-    record["many"] = [many(sizes, batch) for batch in range(sizes.batches)]
+    record["many"] = [many(sizes, batch, share=0.0) for batch in range(sizes.batches)]
+    record["mixed"] = many(sizes, sizes.batches, share=sizes.refuted)
     say("import and command")
     record["import"] = imports()
     record["command"] = command(sizes)
@@ -200,10 +201,10 @@ def peer_samples(peer: str, documents: Sequence[Document], processes: int) -> Re
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 
-def many(sizes: Sizes, batch: int) -> Record:
-    """check_many in a fresh process; brute force only for the first batch."""
-    sample = sizes.sample if batch == 0 else 0
-    numbers = (100 * sizes.seed + batch, sizes.many, sizes.refuted, sample)
+def many(sizes: Sizes, batch: int, *, share: float) -> Record:
+    """check_many in a fresh process; brute force only where some of the calls are refuted. share: of those."""
+    sample = sizes.sample if share else 0
+    numbers = (100 * sizes.seed + batch, sizes.many, share, sample)
     return json.loads(ours("-m", "tests.benchmarks.many", *map(str, numbers)).stdout)
 
 
