@@ -114,7 +114,7 @@ def predicted(call: Call, symbols: dict[str, int]) -> dict[str, list[Any]]:
 
 def small(call: Call) -> bool:
     """One CTA and few enough bytes to name them all."""
-    return not call["launch"]["cluster"] and not re.search(r"\.x(?:16|32|64|128)\.|\.mma\.|^st\.global", call["opcode"])
+    return not call["launch"]["cluster"] and not re.search(r"\.x(?:8|16|32|64|128)\.|\.mma\.|^st\.global", call["opcode"])
 
 
 def test_predicted_images_of_every_shape_are_the_hardwares():
