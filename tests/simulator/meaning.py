@@ -156,22 +156,26 @@ def scaled(values: Numbers, scales: Numbers) -> Numbers:
     return values * np.repeat(scales, values.shape[-1] // scales.shape[-1], axis=-1)
 
 
+Key = tuple[str, str, int]
+"""Which memory: its space, the tensor of global memory and of registers, the CTA."""
+
+
+def key_of(part: Expected) -> Key:
+    space, tensor = part.operand.space, part.operand.tensor
+    return space, tensor if space in ("register", "global") else "", 0 if space == "global" else part.cta
+
+
 def difference(machine: Machine, before: Machine, document: Document, expected: list[Expected]) -> str:
     """What a call did that it did not say, "" where nothing: a destination with another value, or memory changed that is no destination."""
-    touched: dict[tuple[str, str, int], Numbers] = {}
+    touched: dict[Key, Numbers] = {}
     raced = written_twice(machine, document, expected)
     for part in expected:
-        memory = machine.memory(part.operand, part.cta)
-        key = (
-            part.operand.space,
-            part.operand.tensor if part.operand.space in ("register", "global") else "",
-            part.cta if part.operand.space != "global" else 0,
-        )
-        mask = touched.setdefault(key, np.zeros(memory.size, dtype=bool))
+        key = key_of(part)
+        mask = touched.setdefault(key, np.zeros(machine.memory(part.operand, part.cta).size, dtype=bool))
         for replica in range(part.operand.replicas):
             got = machine.read(part.operand, part.coordinates, part.values, part.cta, document.scope, replica)
             spots = machine.spots(part.operand, part.coordinates, part.values, document.scope, replica) // 8
-            known = np.broadcast_to(~raced[spots] if raced is not None else np.True_, got.shape)
+            known = np.broadcast_to(~raced[key][spots] if key in raced else np.True_, got.shape)
             if not same(got[known], np.broadcast_to(part.raw, got.shape)[known], part.operand.dtype):
                 return f"{part.operand.name} holds other values"
             for byte in range(max(1, part.operand.bits // 8)):
@@ -185,16 +189,15 @@ def difference(machine: Machine, before: Machine, document: Document, expected: 
     return ""
 
 
-def written_twice(machine: Machine, document: Document, expected: list[Expected]) -> Numbers | None:
-    """The bytes that two threads or repeats of a st store: what they hold then is undefined, a hazard and no fault (`memory.race`)."""
-    if not document.opcode.startswith("st.") or not expected:
-        return None
-    count = np.zeros(machine.memory(expected[0].operand, expected[0].cta).size, dtype=np.int64)
+def written_twice(machine: Machine, document: Document, expected: list[Expected]) -> dict[Key, Numbers]:
+    """The bytes of memory that two threads, repeats or elements write: what they hold then is undefined, a hazard and no fault (`memory.race`)."""
+    counts: dict[Key, Numbers] = {}
     for part in expected:
-        spots = machine.spots(part.operand, part.coordinates, part.values, document.scope) // 8
-        for byte in range(part.operand.bits // 8):
-            np.add.at(count, spots + byte, 1)
-    return count > 1
+        if part.operand.space != "register":
+            count = counts.setdefault(key_of(part), np.zeros(machine.memory(part.operand, part.cta).size, dtype=np.int64))
+            spots = machine.spots(part.operand, part.coordinates, part.values, document.scope) // 8
+            count += np.bincount(spots.ravel(), minlength=count.size)
+    return {key: count > 1 for key, count in counts.items()}
 
 
 def same(got: Numbers, want: Numbers, dtype: str) -> bool:
