@@ -1,8 +1,8 @@
-"""`tcgen05.ld` and `tcgen05.st`: a warp moves a matrix between its registers and the 32 lanes of tensor memory that it reaches.
+"""`tcgen05.ld`, `tcgen05.ld.red` and `tcgen05.st`: a warp moves a matrix between its registers and the 32 lanes of tensor memory that it reaches.
 
 Views end in (row, column): a register and a cell of 32 bits each. With `.pack::16b` and `.unpack::16b` the view of tensor memory ends in
 (row, column, half): the low halves of two neighbouring cells are the halves of one register. `.16x32bx2` has two matrices of 16 rows, views of one
-allocation, and registers (access, row, column). The caller waits: registers are there after `tcgen05.wait::ld`, cells after `tcgen05.wait::st`.
+allocation, and registers (access, row, column). `.red` gives the least or greatest word of each lane's registers besides, in `redval`. The caller waits: registers are there after `tcgen05.wait::ld`, cells after `tcgen05.wait::st`.
 Sources: PTX ISA 9.7.16.2, 9.7.16.8 (shapes, packing, lanes of a warp); the maps as in CUTLASS 4.7, cute/atom/copy_traits_sm100.hpp.
 """
 
@@ -17,6 +17,7 @@ from tilecheck.spec import (
     Entry,
     Exclusion,
     Family,
+    Floor,
     Grammar,
     Move,
     Parameter,
@@ -26,6 +27,7 @@ from tilecheck.spec import (
     both,
     is_,
     other_than,
+    written,
 )
 from tilecheck.symbolic import Expr, var
 
@@ -42,6 +44,8 @@ SHAPES: Mapping[str, tuple[int, int, int]] = {
 """Rows, cells of a row in x1, and the largest count."""
 OFFSET = "imm_half_splitoff"
 WORDS = ("float32", "int32", "uint32", "bits32")
+NUMBERS = {"f32": ("float32", "bits32"), "u32": ("uint32", "bits32"), "s32": ("int32", "bits32")}
+"""The containers of words that are compared."""
 HALVES = ("float16", "bfloat16", "int16", "uint16", "bits16")
 
 
@@ -59,33 +63,42 @@ def held(shape: str) -> tuple[Expr, Expr]:
     return 4 * (ROW % 8) + COLUMN // 2 % 4, COLUMN % 2 + 2 * (ROW // 8) + 4 * (COLUMN // 8)
 
 
-def _grammar(mnemonic: str, packing: str) -> Grammar:
-    return Grammar(
-        mnemonic,
-        (
-            Slot("sync", ("sync",), required=True),
-            Slot("aligned", ("aligned",), required=True),
-            Slot("shape", tuple(SHAPES), required=True),
-            Slot("count", COUNTS, required=True),
-            Slot("packing", (packing,)),
-            Slot("type", ("b32",), required=True),
-        ),
-        exclusions=tuple(
-            Exclusion(
-                both(is_("shape", shape), other_than(is_("count", *COUNTS[: most.bit_length()]))), "count", f".{shape} has at most x{most}"
-            )
-            for shape, (_, _, most) in SHAPES.items()
-            if most < 128
-        ),
-        floors=FLOORS,
-        source="PTX ISA 9.7.16.8",
+def _grammar(
+    mnemonic: str, shapes: tuple[str, ...], more: tuple[Slot, ...], exclusions: tuple[Exclusion, ...], floor: Floor, types: tuple[str, ...]
+) -> Grammar:
+    most = (
+        Exclusion(
+            both(is_("shape", shape), other_than(is_("count", *COUNTS[: SHAPES[shape][2].bit_length()]))),
+            "count",
+            f".{shape} has at most x{SHAPES[shape][2]}",
+        )
+        for shape in shapes
+        if SHAPES[shape][2] < 128
     )
+    slots = (Slot("sync", ("sync",), required=True), Slot("aligned", ("aligned",), required=True), Slot("shape", shapes, required=True))
+    slots = (*slots, Slot("count", COUNTS, required=True), *more, Slot("type", types, required=True))
+    return Grammar(mnemonic, slots, (*most, *exclusions), (floor,), "PTX ISA 9.7.16.8")
 
 
-LOAD, STORE = _grammar("tcgen05.ld", "pack::16b"), _grammar("tcgen05.st", "unpack::16b")
+LOAD = _grammar("tcgen05.ld", tuple(SHAPES), (Slot("packing", ("pack::16b",)),), (), FLOORS[0], ("b32",))
+STORE = _grammar("tcgen05.st", tuple(SHAPES), (Slot("packing", ("unpack::16b",)),), (), FLOORS[0], ("b32",))
+REDUCE = _grammar(
+    "tcgen05.ld.red",
+    ("32x32b", SPLIT),
+    (Slot("op", ("min", "max"), required=True), Slot("abs", ("abs",)), Slot("nan", ("NaN",))),
+    (
+        Exclusion(is_("count", "x1"), "count", "at least two registers are compared"),
+        Exclusion(both(written("abs"), other_than(is_("type", "f32"))), "abs", "belongs to .f32"),
+        Exclusion(both(written("nan"), other_than(is_("type", "f32"))), "nan", "belongs to .f32"),
+    ),
+    Floor(both(), "sm_103f", ("sm_110a",)),
+    tuple(NUMBERS),
+)
 
 
-def _matrix(name: str, atom: tuple[AtomAxis, ...], *, packed: bool, write: bool, behind: tuple[str, str] | None = None) -> TensorMemory:
+def _matrix(
+    name: str, atom: tuple[AtomAxis, ...], dtypes: tuple[str, ...], *, packed: bool, write: bool, behind: tuple[str, str] | None = None
+) -> TensorMemory:
     """The view of tensor memory: cells, or the low halves of cells."""
     return TensorMemory(
         name,
@@ -93,7 +106,7 @@ def _matrix(name: str, atom: tuple[AtomAxis, ...], *, packed: bool, write: bool,
         lane=ROW,
         column=4 * COLUMN + 2 * HALF if packed else COLUMN,
         write=write,
-        dtypes=HALVES if packed else WORDS,
+        dtypes=HALVES if packed else dtypes,
         atom=(*atom, AtomAxis("half", 2)) if packed else atom,
         first_lanes=(0, 16) if atom[0].extent == 16 else (0,),
         slab=True,
@@ -102,15 +115,18 @@ def _matrix(name: str, atom: tuple[AtomAxis, ...], *, packed: bool, write: bool,
 
 
 def _form(q: Mapping[str, str], grammar: Grammar, *, load: bool) -> Contract:
-    (rows, cells, _), split, packed = SHAPES[q["shape"]], q["shape"] == SPLIT, bool(q["packing"])
+    (rows, cells, _), split, packed = SHAPES[q["shape"]], q["shape"] == SPLIT, bool(q.get("packing"))
     matrix = (AtomAxis("row", rows), AtomAxis("column", cells * int(q["count"][1:])))
     atom = (AtomAxis("access", 2), *matrix) if split else matrix
-    lane, number = held(q["shape"])
-    registers = Register("dst" if load else "src", bits=32, register=number, write=load, lane=lane, dtypes=WORDS, atom=atom)
+    (lane, number), dtypes = held(q["shape"]), NUMBERS.get(q["type"], WORDS)
+    registers = [Register("dst" if load else "src", bits=32, register=number, write=load, lane=lane, dtypes=dtypes, atom=atom)]
+    if grammar is REDUCE:
+        registers.append(Register("redval", bits=32, register=0 * ROW, write=True, lane=lane, dtypes=dtypes, atom=atom[:-1]))
     names = ("low", "high") if split else ("src" if load else "dst",)
-    regions = tuple(
-        _matrix(name, matrix, packed=packed, write=not load, behind=("low", OFFSET) if name == "high" else None) for name in names
-    )
+    regions = [
+        _matrix(name, matrix, dtypes, packed=packed, write=not load, behind=("low", OFFSET) if name == "high" else None) for name in names
+    ]
+    held_in = ", ".join(("{{{" + one.name + "}}}" if one.name != "redval" else "{redval}") for one in registers)
     where, after = f"[{{{names[0]}}}]", f", {{{OFFSET}}}" if split else ""
     return Contract(
         opcode=grammar.spell(q),
@@ -120,12 +136,12 @@ def _form(q: Mapping[str, str], grammar: Grammar, *, load: bool) -> Contract:
         source=grammar.source,
         collective="warp",
         atom=atom,
-        operands=(registers, *regions) if load else (*regions, registers),
+        operands=(*registers, *regions) if load else (*regions, *registers),
         parameters=(Parameter(OFFSET, "immediate", required=True, operand=True),) if split else (),
-        move=Move("", "", source=()) if split else Move("dst", "src", source=(ROW, COLUMN)),
-        issue=f"{{opcode}} {{{{{{dst}}}}}}, {where}{after};" if load else f"{{opcode}} {where}{after}, {{{{{{src}}}}}};",
+        move=Move("", "", source=()) if split or grammar is REDUCE else Move("dst", "src", source=(ROW, COLUMN)),
+        issue=f"{{opcode}} {held_in}, {where}{after};" if load else f"{{opcode}} {where}{after}, {held_in};",
         qualifiers=q,
-        isa="8.6",
+        isa="8.8" if grammar is REDUCE else "8.6",
         completion=("tcgen05.wait::ld.sync.aligned;" if load else "tcgen05.wait::st.sync.aligned;",),
         shared=shared(q),
     )
@@ -136,9 +152,14 @@ def load(q: Mapping[str, str]) -> Contract:
     return _form(q, LOAD, load=True)
 
 
+def reduce(q: Mapping[str, str]) -> Contract:
+    """Registers from tensor memory, and the least or greatest of them in each lane."""
+    return _form(q, REDUCE, load=True)
+
+
 def store(q: Mapping[str, str]) -> Contract:
     """Tensor memory from registers."""
     return _form(q, STORE, load=False)
 
 
-FAMILY = Family("tmem", (Entry(LOAD, load), Entry(STORE, store)))
+FAMILY = Family("tmem", (Entry(LOAD, load), Entry(REDUCE, reduce), Entry(STORE, store)))

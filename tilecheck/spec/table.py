@@ -27,6 +27,7 @@ BUILT_IN: dict[str, str] = {
         ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.commit"), "tilecheck.contracts.tmem_alloc"
     ),
     "tcgen05.ld": "tilecheck.contracts.tmem",
+    "tcgen05.ld.red": "tilecheck.contracts.tmem",
     "tcgen05.st": "tilecheck.contracts.tmem",
     "cvt": "tilecheck.contracts.conversions",
     "ewise": "tilecheck.contracts.ewise",
