@@ -127,6 +127,7 @@ def _form(q: Mapping[str, str], grammar: Grammar, *, load: bool) -> Contract:
         _matrix(name, matrix, dtypes, packed=packed, write=not load, behind=("low", OFFSET) if name == "high" else None) for name in names
     ]
     held_in = ", ".join(("{{{" + one.name + "}}}" if one.name != "redval" else "{redval}") for one in registers)
+    offset = (Parameter(OFFSET, "immediate", required=True, operand=True),) if split else ()
     where, after = f"[{{{names[0]}}}]", f", {{{OFFSET}}}" if split else ""
     return Contract(
         opcode=grammar.spell(q),
@@ -137,7 +138,7 @@ def _form(q: Mapping[str, str], grammar: Grammar, *, load: bool) -> Contract:
         collective="warp",
         atom=atom,
         operands=(*registers, *regions) if load else (*regions, *registers),
-        parameters=(Parameter(OFFSET, "immediate", required=True, operand=True),) if split else (),
+        parameters=(*offset, Parameter("pred", "predicate"), *((Parameter("preserve_dst", "flag", needs="pred"),) if load else ())),
         move=Move("", "", source=()) if split or grammar is REDUCE else Move("dst", "src", source=(ROW, COLUMN)),
         issue=f"{{opcode}} {held_in}, {where}{after};" if load else f"{{opcode}} {where}{after}, {held_in};",
         qualifiers=q,

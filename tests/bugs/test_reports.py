@@ -78,6 +78,21 @@ TOLD = {
     "E17": ("the stride of axis 0 of A", ("a multiple of 16 bytes", "568 bytes"), "576 instead of 568 bytes"),
     "E10": ("element A[896]", ("cta = 3, stage = 1", "end <= 1000 on axis 0", "the last index is 999"), "Declare cta with max=2"),
     "E11": ("element SM[0, 32]", ("byte 128", "byte 144"), "no row cross a multiple of 4 elements of SM: the swizzle"),
+    "F01": (
+        "warp axis 1, row 0, column 0: element ACC[1, 0, 0]",
+        ("warp 1", "a lane from 32 to 63", "lane 0, column 0"),
+        "an axis of four warps have the stride 32@TLane",
+    ),
+    "F04": (
+        "element HIGH[0, 0, 0]",
+        ("lane 0, column 1", "already written as low [0, 0, 1]"),
+        "begin 2 columns or 16 lanes beside the first",
+    ),
+    "F08": (
+        "element ACC[0, 64]",
+        ("warp 1", "a lane from 32 to 63", "lane 0, column 64"),
+        "eight warps are two to a slab, in other columns",
+    ),
     "F05": ("the parameter ncols", ("48", "32 or 64 or 128 or 256 or 512"), "64 instead of 48"),
     "F06": (
         "calls[3] (scale-3, tcgen05.alloc",
@@ -92,7 +107,7 @@ TOLD = {
 
 
 OTHERS = {"A07": "vacuous"} | dict.fromkeys(
-    ("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07", "G08", "C08", "C09", "C12"), "proved"
+    ("A18", "A19", "B05", "B10", "D09", "D10", "E06", "E16", "E19", "G07", "G08", "C08", "C09", "C12", "F02", "F11"), "proved"
 )
 """The documents that are not refuted."""
 

@@ -16,7 +16,7 @@ SLABS = "S[(4,32,8):(32@TLane,1@TLane,1@TCol)]"
 
 
 def registers(shape: list[int], layout: str, **more: Any) -> Json:
-    return {"name": "R", "space": "register", "dtype": "uint32", "shape": shape, "layout": layout, **more}
+    return {"name": "R", "space": "register", "dtype": "uint32", "shape": shape, "layout": layout} | more
 
 
 def cells(shape: list[int], layout: str, dtype: str = "uint32", name: str = "T", **more: Any) -> Json:
@@ -58,6 +58,14 @@ def warp(layout: str, shape: list[int] | None = None, *, of: Json | None = None,
     """One warp of four, or of as many as `block` says."""
     held = registers([32, 8], "S[(32,8):(1@laneid,1)]")
     return document("ld.sync.aligned.32x32b.x8.b32", held, cells(shape or [32, 8], layout, **(of or {})), scope="warp", **more)
+
+
+def reduction(dtype: str = "float32", result: str = "S[(32):(1@laneid)]") -> Json:
+    """One warp of four that loads and compares."""
+    held = registers([32, 8], "S[(32,8):(1@laneid,1)]", dtype=dtype)
+    one = [{**registers([32], result, dtype=dtype), "name": "M"}] if result else []
+    matrix = cells([32, 8], "S[(32,8):(1@TLane,1@TCol)]", dtype)
+    return document("ld.red.sync.aligned.32x32b.x8.max.f32", held, *one, matrix, scope="warp", guard="warpid == 0")
 
 
 PLAIN = "S[(32,8):(1@TLane,1@TCol)]"
@@ -223,7 +231,43 @@ CASES: dict[str, tuple[Json, str, set[str], set[str]]] = {
         {"src.bounds"},
         set(),
     ),
-    "pred holds nowhere": (load(f"{SLABS} + 505@TCol", parameters={"pred": "false"}), "refuted", {"operands"}, set()),
+    "pred holds nowhere": (load(f"{SLABS} + 505@TCol", parameters={"pred": "1 < 0"}), "refuted", {"src.backing"}, set()),
+    "pred holds nowhere, and all lies in tensor memory": (load("S[(4,32,8):(0@TLane,1@TLane,1@TCol)]", parameters={"pred": "1 < 0"}), "proved", set(), set()),
+    "pred bounds the start": (
+        load(
+            "S[(4,32,64):(32@TLane,1@TLane,1@TCol)]",
+            [4, 32, 64],
+            of={"view": [{"op": "slice", "begin": [0, 0, "8 * n"], "extent": [4, 32, 8]}]},
+            symbols=[{"name": "n", "min": 0, "max": 9}],
+            parameters={"pred": "n < 8", "preserve_dst": True},
+        ),
+        "proved",
+        set(),
+        set(),
+    ),
+    "pred differs by lane": (store(parameters={"pred": "laneid < 4"}), "refuted", {"participation"}, set()),
+    "a store that pred keeps to one warpgroup": (store(block=256, parameters={"pred": "warpid < 4"}), "proved", set(), set()),
+    # the least or the greatest
+    "a reduction": (reduction(), "proved", set(), set()),
+    "a reduction of raw bits": (reduction(dtype="bits32"), "proved", set(), set()),
+    "a reduction of another type": (reduction(dtype="int32"), "refuted", {"dst.type", "redval.type", "src.type"}, set()),
+    "the result in another lane": (reduction(result="S[(32):(1@laneid)] + 1@laneid"), "refuted", {"redval.owner"}, set()),
+    "no result": (reduction(result=""), "refuted", {"operands"}, set()),
+    "a result for each half": (
+        document(
+            "ld.red.sync.aligned.16x32bx2.x2.min.abs.NaN.f32",
+            registers([2, 16, 2], "S[(2,16,2):(16@laneid,1@laneid,1)]", dtype="float32"),
+            {**registers([2, 16], "S[(2,16):(16@laneid,1@laneid)]", dtype="float32"), "name": "M"},
+            cells([16, 2], "S[(16,2):(1@TLane,1@TCol)]", "float32", tensor="T"),
+            cells([16, 2], "S[(16,2):(1@TLane,1@TCol)] + 16@TLane", "float32", tensor="T"),
+            scope="warp",
+            block=32,
+            parameters={"imm_half_splitoff": 1 << 20},
+        ),
+        "proved",
+        set(),
+        set(),
+    ),
     # two regions
     "two regions side by side": (split(TWO, f"{TWO} + 1@TCol", 1), "proved", set(), set()),
     "two regions below each other": (split(TWO, f"{TWO} + 16@TLane", 16 << 16), "proved", set(), set()),

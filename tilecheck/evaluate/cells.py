@@ -46,12 +46,15 @@ class CellImage(Replay):
         slots: dict[tuple[str, Thread, int], list[Piece]] = {}
         cells: dict[tuple[str, tuple[int, ...], int], list[Row]] = {}
         for thread in self.executing():
+            skipped = not self.scene(thread).predicate(thread)
+            if skipped and (not self.registers.write or self.case.parameters.get("preserve_dst")):
+                continue
             group = self.group(thread)
             for repeat in grid(repeats(self.scene(thread), self.registers)):
                 for register, cell in self._pairs(Place(thread, group, repeat)):
                     if self.registers.write:
                         pieces = slots.setdefault((register.operand.label, register.thread, register.slot), [])
-                        pieces += pieces_of(register.bit % register.operand.view.bits, cell)
+                        pieces += () if skipped else pieces_of(register.bit % register.operand.view.bits, cell)
                     else:
                         self._store(cells, cell, register)
         return Image(sorted(register_rows(slots), key=lambda row: row[:5]), sorted(memory_rows(cells), key=memory_row_order))

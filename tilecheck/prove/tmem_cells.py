@@ -23,7 +23,7 @@ from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
 
 LEVELS = frozenset({"cta", "warp", "thread"})
-COPY, REGION = "@copy", "@region"
+COPY, REGION = "@twin", "@second"
 Cells = tuple[tuple[Variable, ...], tuple[Variable, ...], Term, Term, int]
 """(thread, what chooses a cell, whether it is accessed, its first bit, its bits)."""
 
@@ -58,7 +58,7 @@ def second(spec: object) -> bool:
 
 
 def first_bit(problem: Problem, side: Side, spec: TensorMemory) -> Term:
-    """The number of the cell of an element, or of the copy `@copy` of it, in bits."""
+    """The number of the cell of an element, or of the copy `@twin` of it, in bits."""
     lane, bit = tmem.place(problem, side, own_repeats(problem, side))
     if len(spec.shifts) > 1:
         lane = terms.add(lane, terms.table(var(COPY), spec.shifts))

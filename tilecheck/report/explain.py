@@ -10,6 +10,7 @@ from tilecheck.report import scalars
 from tilecheck.report.box import box_images
 from tilecheck.report.console import plain, render
 from tilecheck.report.picture import lane_grid, register_grid
+from tilecheck.report.tmem import maps
 from tilecheck.spec import (
     BadSpelling,
     Composition,
@@ -233,6 +234,18 @@ def _names(contract: Contract) -> str:
     return ", ".join(axis.name for axis in contract.atom)
 
 
+def _cells(contract: Contract, computed: str | None) -> list[RenderableType]:
+    """Which register of which lane stands in which cell of tensor memory."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    sides = (", ".join(o.name for o in contract.operands if o.write == write) for write in (True, False))
+    copied = sum(isinstance(o, Register) for o in contract.operands) == 1
+    says = " <- ".join(sides) + ": each cell and the register that holds it" if copied else str(computed)
+    drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in maps(contract)]
+    return [_table([("moves" if copied else "computes", says)]), *drawn]
+
+
 def _maps(contract: Contract) -> list[RenderableType]:
     """What goes where, as an equation, and the ownership and address lanes as tables."""
     from rich.padding import Padding
@@ -242,6 +255,8 @@ def _maps(contract: Contract) -> list[RenderableType]:
     if contract.scalar is not None:
         return [_table([("computes", "dst = the function of the inputs, made of:"), *_operations(contract.scalar)])]
     computed = computed_text(contract)
+    if any(isinstance(operand, TensorMemory) for operand in contract.operands) and not contract.loops:
+        return _cells(contract, computed)
     if computed is not None:
         drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in fragments(contract)]
         return [_table([("computes", computed)]), *drawn]

@@ -82,10 +82,10 @@ def _advice(name: str, operand: Operand | None, clause: ClauseResult, call: Call
     from tilecheck.report.box import box_advice
     from tilecheck.report.descriptor import matrix_advice
     from tilecheck.report.parameters import parameter_advice
+    from tilecheck.report.tmem import cells_advice
 
-    advice = (
-        box_advice(name, clause, call, contract) or matrix_advice(name, operand, call, contract) or parameter_advice(clause, call, contract)
-    )
+    advice = box_advice(name, clause, call, contract) or matrix_advice(name, operand, call, contract)
+    advice = advice or cells_advice(name, operand, clause, contract) or parameter_advice(clause, call, contract)
     if advice is not None:
         return advice
     if name == "operands":

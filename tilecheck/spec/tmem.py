@@ -69,7 +69,9 @@ class TensorMemory:
     @property
     def asks(self) -> str:
         """What is asked of the places of its elements, in words."""
-        start = f"the first at a multiple of {self.first_bits} bits"
+        cells, rest = divmod(self.first_bits, CELL_BITS)
+        at = f"{self.first_bits} bits" if rest else "a column" if cells == 1 else f"{cells} columns"
+        start = "the first at the start of a column" if at == "a column" else f"the first at a multiple of {at}"
         if self.first_lanes:
             lanes = " or ".join(map(str, self.first_lanes))
             start += f", in lane {lanes}{' of the slab of the executing warp' if self.slab else ''}"
