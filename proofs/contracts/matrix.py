@@ -262,6 +262,7 @@ def an_owner_is_named_by_lane_alone(t: Theorem) -> None:
     """Every expression of a form is over its atom and parts: nothing else has a say."""
     for contract in (*every_form(), MOVMATRIX):
         parts = {axis.name for axis in (*contract.atom, *contract.move.parts)}
-        owners = [e for o in contract.operands for e in ((o.lane, o.register) if isinstance(o, Register) else (o.provider,))]
+        owners = [e for o in contract.operands if isinstance(o, Register) for e in (o.lane, o.register)]
+        owners += [o.provider for o in contract.operands if isinstance(o, Memory)]
         expressions = (*owners, *contract.move.source, contract.move.zero)
         t.holds(all(terms.variables(e) <= parts for e in expressions if e is not None), contract.opcode)

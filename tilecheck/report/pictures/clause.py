@@ -11,7 +11,7 @@ from tilecheck.evaluate.case import Operand
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.views import Coordinate, FixedView
 from tilecheck.report.hints import short_name, view_of
-from tilecheck.report.pictures import bits, lines, owners, walk
+from tilecheck.report.pictures import bits, cells, lines, owners, walk
 from tilecheck.report.pictures.seen import Row, Seen
 from tilecheck.report.pictures.svg import Picture
 from tilecheck.report.place import cut
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 16
 _OWNER = re.compile(r"^(\w+(?: (?:%|//) 4)?) -?\d+")
 _BYTES = re.compile(r"(\d+) bytes$")
+_CELL = re.compile(r"^lane (-?\d+), column (-?\d+)")
 _IN_TYPE = re.compile(r"<=|^an index from")
 _VALUE = re.compile(r"(-?\d+)$")
 
@@ -110,9 +111,21 @@ def _owner(found: Failure) -> list[Picture | None]:
     return [owners.ownership(found.seen, found.operand, found.thread, found.example.repeat, axis=axis[1], marked=found.coordinate)]
 
 
+def _cells(found: Failure) -> list[Picture | None]:
+    """The cells of an operand in tensor memory, the element marked, and where it should lie."""
+    operand, example = found.operand, found.example
+    if operand is None or operand.matrix is None or found.thread is None or not example.atom or not found.seen.complete:
+        return []
+    wanted = _CELL.match(example.expected)
+    place = (int(wanted[1]), int(wanted[2])) if wanted else None
+    return [cells.tensor_memory(found.seen, operand, found.thread, example.group, example.repeat, marked=found.coordinate, wanted=place)]
+
+
 def _distinct(found: Failure) -> list[Picture | None]:
     if found.operand is None or found.thread is None or not found.seen.complete:
         return []
+    if found.operand.matrix is not None:
+        return _cells(found)
     return [owners.slots(found.seen, found.operand, found.thread, found.coordinate)]
 
 
@@ -198,4 +211,7 @@ DRAWN: dict[str, Callable[[Failure], list[Picture | None]]] = {
     "backing": _backing,
     "index.range": _index_range,
     "storage": _storage,
+    "partition": _cells,
+    "footprint": _cells,
+    "image": _cells,
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tilecheck.evaluate.case import Operand
 from tilecheck.evaluate.launch import Thread
-from tilecheck.report.pictures import bits, owners, walk
+from tilecheck.report.pictures import bits, cells, owners, walk
 from tilecheck.report.pictures.seen import Seen
 from tilecheck.report.pictures.svg import Picture
 
@@ -42,6 +42,9 @@ def _of(seen: Seen, operand: Operand, thread: Thread) -> list[Picture]:
     repeat = (0,) * len(seen.repeats(operand) or ())
     if operand.register:
         drawn = owners.ownership(seen, operand, thread, repeat)
+        return [] if drawn is None else [drawn]
+    if operand.matrix is not None:
+        drawn = cells.tensor_memory(seen, operand, thread, seen.group(thread), repeat)
         return [] if drawn is None else [drawn]
     rows = seen.rows(operand, thread, repeat)
     pictures = [walk.address_walk(seen, operand, rows, most=MOST_ROWS)]
