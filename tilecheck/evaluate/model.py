@@ -536,6 +536,7 @@ class Model:
             failures = self._failures(budget)
             addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
             addressed = addressed and f"{self.case.chunk}.shape" not in failures
+            addressed = addressed and not any(f"{o.name}.distinct" in failures for o in self.case.operands if o.matrix is not None)
             if self.boxes is not None:
                 found = frozenset(self.boxes.hazards(budget.spend) if not failures else ())
                 return Answer("refuted" if failures else "proved", failures, found)

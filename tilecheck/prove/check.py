@@ -351,8 +351,13 @@ class Checker:
                     self.clauses(problem, addresses.addresses(problem, side, repeats))
         if named and len(right) == len(problem.sides):
             self.clauses(problem, parameters.transaction(problem, operands.first_repeats(problem)))
-        if named and len(inside) == len(problem.sides) and not self.never:
+        shared = any(isinstance(s.spec, TensorMemory) and self.refuted(f"{s.spec.name}.distinct") for s in problem.sides)
+        if named and len(inside) == len(problem.sides) and not self.never and not shared:
             self.found_hazards = hazards(problem, operands.first_repeats(problem), self.tiers)
+
+    def refuted(self, clause: str) -> bool:
+        """Whether a clause has been refuted."""
+        return clause in self.results and self.results[clause].status == REFUTED
 
     def backing(self, problem: Problem, good: set[str]) -> None:
         """Whether the allocations of operands whose storage is right hold them."""
