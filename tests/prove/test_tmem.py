@@ -60,10 +60,10 @@ def warp(layout: str, shape: list[int] | None = None, *, of: Json | None = None,
     return document("ld.sync.aligned.32x32b.x8.b32", held, cells(shape or [32, 8], layout, **(of or {})), scope="warp", **more)
 
 
-def reduction(dtype: str = "float32", result: str = "S[(32):(1@laneid)]") -> Json:
+def reduction(dtype: str = "float32", result: str = "S[(32):(1@laneid)]", **own: Any) -> Json:
     """One warp of four that loads and compares."""
-    held = registers([32, 8], "S[(32,8):(1@laneid,1)]", dtype=dtype)
-    one = [{**registers([32], result, dtype=dtype), "name": "M"}] if result else []
+    held = registers([32, 8], "S[(32,8):(1@laneid,1)]", dtype=dtype, **own)
+    one = [{**registers([32], result, dtype=dtype, **own), "name": "M"}] if result else []
     matrix = cells([32, 8], "S[(32,8):(1@TLane,1@TCol)]", dtype)
     return document("ld.red.sync.aligned.32x32b.x8.max.f32", held, *one, matrix, scope="warp", guard="warpid == 0")
 
@@ -252,6 +252,8 @@ CASES: dict[str, tuple[Json, str, set[str], set[str]]] = {
     "a reduction of raw bits": (reduction(dtype="bits32"), "proved", set(), set()),
     "a reduction of another type": (reduction(dtype="int32"), "refuted", {"dst.type", "redval.type", "src.type"}, set()),
     "the result in another lane": (reduction(result="S[(32):(1@laneid)] + 1@laneid"), "refuted", {"redval.owner"}, set()),
+    "the result in a register of its own": (reduction(result="S[(32):(1@laneid)] + 8", tensor="R"), "proved", set(), set()),
+    "the result in one of the registers": (reduction(result="S[(32):(1@laneid)] + 7", tensor="R"), "refuted", {"redval.distinct"}, set()),
     "no result": (reduction(result=""), "refuted", {"operands"}, set()),
     "a result for each half": (
         document(

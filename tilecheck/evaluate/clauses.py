@@ -293,6 +293,9 @@ def distinct(site: Site) -> Observation | None:
     """No earlier element of the same thread has this slot."""
     if outside(site):
         return None
+    shared = _also_written(site)
+    if shared is not None:
+        return shared
     own = slot(site.fixed, site.coordinate)
     atoms = site.operand.atoms_of(site.scene.launch.number(site.thread))
     for repeat in product(
@@ -303,6 +306,24 @@ def distinct(site: Site) -> Observation | None:
                 return None
             if slot(site.fixed, (*site.group, *repeat, *atom)) == own:
                 return taken(site, own, repeat, atom)
+    return None
+
+
+def _also_written(site: Site) -> Observation | None:
+    """A register that is one of an earlier destination of the same allocation."""
+    case, own = site.scene.case, site.operand
+    first = site.fixed.address(site.coordinate)
+    for other in case.operands[: case.operands.index(own)] if own.named_tensor else ():
+        if not (other.register and other.write and other.named_tensor and other.tensor == own.tensor):
+            continue
+        fixed = site.scene.fixed(other, site.thread)
+        if slices(other, fixed, site.scene.environment(site.thread)):
+            continue
+        for repeat in product(*map(range, repeats(site.scene, other))):
+            for atom in other.atoms_of(site.scene.launch.number(site.thread)):
+                there = fixed.address((*site.group, *repeat, *atom))
+                if first < there + other.bits and there < first + own.bits:
+                    return site.fail("a slot of its own", f"a slot of {other.name} {spot(repeat, atom)}", "shares a register")
     return None
 
 

@@ -65,7 +65,7 @@ def express(call: Call, contract: Contract, tiers: Tiers) -> Verdict | None:
     problem = prepare(call, contract)
     known = _known.get(_kind(problem))
     together = None if known is None or known.contract is not contract else _together(problem, tiers)
-    if known is None or together is None:
+    if known is None or together is None or _mixed(problem):
         return None
     found = {"participation": together.method}
     for side in problem.sides:
@@ -135,6 +135,16 @@ def _together(problem: Problem, tiers: Tiers) -> Outcome | None:
     if outcome.holds is not True or (problem.collective and next(active.uniform_terms(problem), None) is not None):
         return None
     return outcome
+
+
+def _mixed(problem: Problem) -> bool:
+    """Whether two destinations are views of one allocation, whose registers must be told apart."""
+    named = [
+        side.tensor.tensor
+        for side in problem.sides
+        if isinstance(side.spec, Register) and side.spec.write and side.tensor.tensor is not None
+    ]
+    return len(named) != len(set(named))
 
 
 def _shared(problem: Problem, side: Side) -> dict[str, str] | None:

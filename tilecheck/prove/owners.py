@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from tilecheck.layout.axes import THREAD_AXES
 from tilecheck.prove import structure
 from tilecheck.prove.clause import NOTHING, Clause, coordinates, element, within
 from tilecheck.prove.obligation import Obligation
-from tilecheck.prove.problem import Problem, Side
+from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_variables
 from tilecheck.prove.tiers import Tiers
 from tilecheck.prove.tmem import replicated
 from tilecheck.scopes import LANES, hardware_terms
 from tilecheck.spec.contract import Register
 from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Term
+from tilecheck.symbolic.terms import Term, var
 
 CTAS = {"cbx", "cby", "cbz"}
 
@@ -42,6 +43,31 @@ def ownership(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
             NOTHING,
             outcome=distinct(problem, side, repeats, tiers),
         )
+        for other in problem.sides[: problem.sides.index(side)] if side.tensor.tensor is not None else ():
+            if isinstance(other.spec, Register) and other.spec.write and other.tensor.tensor == side.tensor.tensor:
+                yield _apart(problem, side, side.spec, other, other.spec)
+
+
+def _apart(problem: Problem, side: Side, spec: Register, other: Side, first: Register) -> Clause:
+    """No register of a destination is one of an earlier destination in the same thread."""
+
+    def obligation() -> Obligation:
+        from tilecheck.prove.operands import own_repeats
+
+        repeats, earlier = own_repeats(problem, side), own_repeats(problem, other)
+        own = (*repeat_variables(earlier), *atom_variables(problem.contract, of=first))
+        rename = {v.name: var(f"{v.name}@1") for v in own}
+        here = side.trace.locate(coordinates(problem, repeats, side=side)).bit
+        there = terms.substitute(other.trace.locate(coordinates(problem, earlier, side=other)).bit, rename)
+        together: Term = True
+        if spec.lane is not None and first.lane is not None:
+            together = terms.eq(terms.normal(spec.lane), terms.substitute(terms.normal(first.lane), rename))
+        disjoint = terms.disj(terms.le(terms.add(here, spec.bits), there), terms.le(terms.add(there, first.bits), here))
+        premise = terms.conj(problem.active, other.defined, together, within(side), within(other))
+        found = element(problem, side, repeats, premise, disjoint)
+        return replace(found, variables=(*found.variables, *(replace(v, name=f"{v.name}@1") for v in own)))
+
+    return Clause(f"{spec.name}.distinct", f"no register of {side.name} is one of {other.name} in the same thread", obligation)
 
 
 def _owner(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Clause:
