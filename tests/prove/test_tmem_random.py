@@ -76,21 +76,29 @@ def documents(draw: st.DrawFn) -> Json:
     tail = [(repeats, f"{unit * pitch}@TCol")] if repeats else []
     inner = [(rows, f"{down}@TLane"), (room, f"{stride}@TCol"), *([(2, "2@TCol")] if packed else [])]
 
+    laned = draw(st.sampled_from([f"32 * (warpid % 4) + {half}", f"{first + half}", "32 * warpid", "16 * warpid", "8 * (warpid % 4)"]))
+    laned = laned if scope == "warp" and not repeats and not split and draw(st.booleans()) else ""
+    if laned:
+        inner[0], lane = (128, "1@TLane"), 0
+
     def matrix(lane: int, start: int, name: str) -> Json:
         every = [*factors, *tail, *inner]
         offset = f" + {lane}@TLane + {start * unit // (2 if packed else 1) if packed else start}@TCol"
         copies = " + R[2:32@TLane]" if 6 in off else ""
         layout = f"S[({','.join(str(e) for e, _ in every)}):({','.join(s for _, s in every)})]{copies}{offset}"
-        extents = [*(e for e, _ in group), *(e for e, _ in tail), rows, room, *([2] if packed else [])]
+        extents = [*(e for e, _ in group), *(e for e, _ in tail), 128 if laned else rows, room, *([2] if packed else [])]
         found: Json = {"name": name, "space": "tmem", "dtype": "float16" if packed else "uint32", "shape": extents, "layout": layout}
         if split:
             found["tensor"] = "T"
         if 7 in off:
             found["size_bytes"] = draw(st.sampled_from([512 * 64, 512 * 512, 512 * 600, 1000]))
-        if symbol is not None:
-            begin = [0] * (len(extents) - (2 if packed else 1)) + [symbol] + ([0] if packed else [])
-            kept = [None] * len(begin)
-            kept[len(extents) - (2 if packed else 1)] = columns
+        if symbol is not None or laned:
+            at = len(extents) - (2 if packed else 1)
+            begin: list[Any] = [0] * at + [symbol or 0] + ([0] if packed else [])
+            kept: list[int | None] = [None] * len(begin)
+            kept[at] = columns
+            if laned:
+                begin[at - 1], kept[at - 1] = laned, rows
             found["view"] = [{"op": "slice", "begin": begin, "extent": kept}]
         return found
 

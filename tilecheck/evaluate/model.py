@@ -536,7 +536,8 @@ class Model:
             failures = self._failures(budget)
             addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
             addressed = addressed and f"{self.case.chunk}.shape" not in failures
-            addressed = addressed and not any(f"{o.name}.distinct" in failures for o in self.case.operands if o.matrix is not None)
+            cells = [operand.name for operand in self.case.operands if operand.matrix is not None]
+            addressed = addressed and failures.keys().isdisjoint(f"{name}.{short}" for name in cells for short in ("image", "distinct"))
             if self.boxes is not None:
                 found = frozenset(self.boxes.hazards(budget.spend) if not failures else ())
                 return Answer("refuted" if failures else "proved", failures, found)

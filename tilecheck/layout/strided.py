@@ -31,18 +31,28 @@ class Strided:
 
     axes: the digits of each coordinate. start: known values of the constant part (bits on `m`). other: the constant on each other axis that the
     declared layout writes, 0 included: an axis that a slice cuts to one coordinate is written all the same.
-    far: the greatest begin that is written as a number. bits: of one element. fine: the XORs permute aligned blocks of so many bits as wholes (0: no swizzle).
+    lanes: begins on lanes of tensor memory that are no numbers, each with the lanes that one adds. far: the greatest begin that is written as a number. bits: of one element. fine: the XORs permute aligned blocks of so many bits as wholes (0: no swizzle).
     """
 
-    __slots__ = ("axes", "bits", "far", "fine", "other", "start")
+    __slots__ = ("axes", "bits", "far", "fine", "lanes", "other", "start")
 
-    def __init__(self, axes: tuple[Axis, ...], start: Known, other: dict[str, int], bits: int, fine: int, far: int) -> None:
+    def __init__(
+        self,
+        axes: tuple[Axis, ...],
+        start: Known,
+        other: dict[str, int],
+        bits: int,
+        fine: int,
+        far: int,
+        lanes: tuple[tuple[Term, int], ...] = (),
+    ) -> None:
         self.axes = axes
         self.start = start
         self.other = other
         self.bits = bits
         self.fine = fine
         self.far = far
+        self.lanes = lanes
 
     def ends(self) -> tuple[int, int]:
         """The lowest and the highest first bit of an element, before the swizzles."""
@@ -100,6 +110,7 @@ class _Builder:
         self.bits = dtype_bits(trace.tensor.dtype)
         self.constant: dict[str, int] = {}
         self.begins: list[tuple[Known, int]] = []
+        self.lanes: list[tuple[Term, int]] = []
         self.declared = self.bits
         self.fine = 0
         self.far = 0
@@ -147,7 +158,8 @@ class _Builder:
                 axes = _broadcast(axes, stage.before, stage.after)
             else:
                 axes = self.retyped(axes, step)
-        return Strided(tuple(tuple(axis) for axis in axes), self.start(), self.others(), self.trace.bits, self.fine, self.far)
+        kept = tuple(tuple(axis) for axis in axes)
+        return Strided(kept, self.start(), self.others(), self.trace.bits, self.fine, self.far, tuple(self.lanes))
 
     def start(self) -> Known:
         low = high = residue = self.constant.get(STORAGE, 0)
@@ -173,10 +185,11 @@ class _Builder:
                 self.far = max(self.far, begin)
                 result.append(factors if wanted == limit else self.cut(coalesced(factors), begin, wanted))
                 continue
-            one = known(self.ground(begin), self.env, self.memo)
+            grounded = self.ground(begin)
+            one = known(grounded, self.env, self.memo)
             if one.low < 0 or one.high + wanted > limit:
                 raise NoStridedForm
-            result.append(self.cut_at(coalesced(factors), one, wanted))
+            result.append(self.cut_at(coalesced(factors), one, wanted, grounded))
         return result
 
     def cut(self, factors: list[Factor], begin: int, extent: int) -> list[Factor]:
@@ -194,15 +207,18 @@ class _Builder:
         self.add(name, first * stride)
         return self.cut(rest, within, extent)
 
-    def cut_at(self, factors: list[Factor], begin: Known, extent: int) -> list[Factor]:
+    def cut_at(self, factors: list[Factor], begin: Known, extent: int, term: Term) -> list[Factor]:
         """`extent` elements from a begin that is not constant: whole inner digits, so that it is a multiple of what lies under it."""
         if not factors:
             return []
         (_, name, stride), rest = factors[0], factors[1:]
         inner = prod(size for size, _, _ in rest)
-        if name != STORAGE or stride % inner or extent % inner or not begin.divisible(inner):
+        if name not in {STORAGE, "TLane"} or stride % inner or extent % inner or not begin.divisible(inner):
             raise NoStridedForm
-        self.begins.append((begin, stride // inner))
+        if name == "TLane":
+            self.lanes.append((term, stride // inner))
+        else:
+            self.begins.append((begin, stride // inner))
         return rest if extent == inner else [(extent // inner, name, stride), *rest]
 
     def add(self, name: str, value: int) -> None:

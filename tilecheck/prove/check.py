@@ -351,8 +351,9 @@ class Checker:
                     self.clauses(problem, addresses.addresses(problem, side, repeats))
         if named and len(right) == len(problem.sides):
             self.clauses(problem, parameters.transaction(problem, operands.first_repeats(problem)))
-        shared = any(isinstance(s.spec, TensorMemory) and self.refuted(f"{s.spec.name}.distinct") for s in problem.sides)
-        if named and len(inside) == len(problem.sides) and not self.never and not shared:
+        cells = [side.spec.name for side in problem.sides if isinstance(side.spec, TensorMemory)]
+        known = not any(self.refuted(f"{name}.{short}") for name in cells for short in ("image", "distinct"))
+        if named and len(inside) == len(problem.sides) and not self.never and known:
             self.found_hazards = hazards(problem, operands.first_repeats(problem), self.tiers)
 
     def refuted(self, clause: str) -> bool:

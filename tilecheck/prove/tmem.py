@@ -20,6 +20,7 @@ from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.problem import Problem, Side
 from tilecheck.spec.tmem import CELL_BITS, COLUMNS, LANE_SHIFT, LANES, SLAB, TensorMemory
 from tilecheck.symbolic import terms
+from tilecheck.symbolic.domain import known
 from tilecheck.symbolic.terms import Expr, Term, var
 
 LANE = "TLane"
@@ -95,12 +96,14 @@ def partition_proof(problem: Problem, side: Side, spec: TensorMemory) -> str | N
     begins = _sums(form.axes[front:back])
     if among.high - among.low >= SLAB or begins is None:
         return None
+    if any(not terms.variables(term) <= {"warpid"} for term, _ in form.lanes):
+        return None
     moving = [(axis.coordinate, form.axes[k]) for k, axis in enumerate(problem.groups) if any(name == LANE for _, name, _ in form.axes[k])]
     if any(not terms.variables(coordinate) <= {"warpid"} for coordinate, _ in moving):
         return None
-    step = max(1, among.modulus)
-    for warp in range(among.low, among.high + 1, step):
+    for warp in range(among.low, among.high + 1, max(1, among.modulus)):
         own = sum(_lane_at(axis, terms.evaluate(coordinate, {"warpid": warp})) for coordinate, axis in moving)
+        own += sum(terms.evaluate(term, {"warpid": warp}) * step for term, step in form.lanes)
         lane = form.other.get(LANE, 0) + own - SLAB * (warp % 4)
         if lane + low < 0 or lane + high >= SLAB or (spec.first_lanes and any(lane + begin not in spec.first_lanes for begin in begins)):
             return None
@@ -156,6 +159,9 @@ def footprint_proof(side: Side, spec: TensorMemory, there: int, last: int) -> st
     low, high = form.ends()
     first, far = _reach(form.axes)
     lane = form.other.get(LANE, 0)
+    for term, step in form.lanes:
+        one = known(term, side.context.environment, side.context.known)
+        first, far = first + min(one.low * step, one.high * step), far + max(one.low * step, one.high * step)
     inside = low >= 0 and high + spec.bits <= CELL_BITS * there and lane + first >= 0 and lane + far <= last
     return structure.method(side, through=False) if inside else None
 
@@ -201,7 +207,7 @@ def begin_proof(side: Side, spec: TensorMemory) -> str | None:
         return None
     if not spec.slab and spec.first_lanes:
         begins, lane = _sums(outside), form.other.get(LANE, 0)
-        if begins is None or any(lane + begin not in spec.first_lanes for begin in begins):
+        if begins is None or form.lanes or any(lane + begin not in spec.first_lanes for begin in begins):
             return None
     return structure.method(side, through=False)
 
@@ -269,6 +275,8 @@ def behind_proof(problem: Problem, side: Side, spec: TensorMemory) -> str | None
     other, far = ahead(problem, spec)
     form, before = side.strided, other.strided
     if not shared(side, other) or form is None or before is None or form.start.modulus or before.start.modulus:
+        return None
+    if form.lanes or before.lanes:
         return None
     outside, steps = (one.axes[: len(one.axes) - len(s.atom)] for one, s in ((form, side), (before, other)))
     if len(outside) != len(steps) or any(_on(a, n) != _on(b, n) for a, b in zip(outside, steps, strict=True) for n in (LANE, STORAGE)):

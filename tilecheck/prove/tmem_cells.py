@@ -166,7 +166,7 @@ def _split_proof(side: Side, other: Side) -> str | None:
     """Constant starts whose rectangles are beside or below each other; that both step alike outside the atom is known from `image`."""
     form, before, spec = side.strided, other.strided, other.spec
     assert isinstance(spec, TensorMemory)
-    if form is None or before is None or form.start.modulus or before.start.modulus:
+    if form is None or before is None or form.start.modulus or before.start.modulus or form.lanes or before.lanes:
         return None
     outside = [_outside(one, s) for one, s in ((form, side), (before, other))]
     if outside[0] != outside[1]:
