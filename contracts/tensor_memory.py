@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from tilecheck.spec import Floor, Pool, Shared, Slot, both
 
 LANES, COLUMNS = 128, 512
+WORDS = ("float32", "int32", "uint32", "bits32")
+"""The containers of cells: raw bits."""
 TENSOR_MEMORY = Pool("tensor memory", "tmem", COLUMNS)
 GROUP = Slot("group", ("cta_group::1", "cta_group::2"), required=True)
 FLOORS = (Floor(both(), "sm_100f", also=("sm_110f",)),)

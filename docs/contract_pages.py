@@ -328,7 +328,8 @@ def move_text(contract: Contract) -> str:
     right = ", ".join(map(str, move.source[:count])) + "".join(f"; {term}" for term in move.source[count:])
     zero = "" if move.zero is False else f", 0 where {move.zero}"
     combined = f", combined with what stands there by {move.combine}" if move.combine else ""
-    return f"{move.dst}[{left}] <- {move.src}[{right}]{zero}{combined}"
+    widened = "" if move.unpacks is None else move.unpacks.text
+    return f"{move.dst}[{left}] <- {move.src}[{right}]{zero}{combined}{widened}"
 
 
 def shown(contract: Contract) -> str:

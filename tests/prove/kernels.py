@@ -22,6 +22,26 @@ def call(opcode: str, operands: tuple[dict[str, Any], ...] = (), **more: Any) ->
     return read_call(document | {"operands": list(operands), "parameters": {k: v for k, v in more.items() if k not in keys}})
 
 
+def loaded(column: object, count: int = 32, **more: Any) -> Call:
+    """A warpgroup reads `count` columns of all lanes into registers."""
+    registers = {
+        "name": "R",
+        "space": "register",
+        "dtype": "uint32",
+        "shape": [4, 32, count],
+        "layout": f"S[(4,32,{count}):(1@wid_in_wg,1@laneid,1)]",
+    }
+    cells: dict[str, Any] = {
+        "name": "D",
+        "space": "tmem",
+        "dtype": "uint32",
+        "shape": [4, 32, 512],
+        "layout": "S[(4,32,512):(32@TLane,1@TLane,1@TCol)]",
+    }
+    cells["view"] = [{"op": "slice", "begin": [0, 0, column], "extent": [None, None, count]}]
+    return call(f"tcgen05.ld.sync.aligned.32x32b.x{count}.b32", (registers, cells), **{"scope": "warpgroup", "guard": True, **more})
+
+
 def alloc(ncols: int, group: int = 1, **more: Any) -> Call:
     return call(ALLOC.format(group), (HANDLE,), ncols=ncols, **more)
 

@@ -36,6 +36,7 @@ MNEMONICS = (
     "cp.reduce.async.bulk.tensor",
     "tcgen05.ld",
     "tcgen05.st",
+    "tcgen05.cp",
 )
 REFUSED_ROW = "the driver encodes no interleaved map whose innermost box is no multiple of 16 bytes (decision 0043)"
 DISPUTED = {"fuzz-tma-2-5": ("refuted", "box", REFUSED_ROW), "fuzz-tma-2-32": ("refuted", "box", REFUSED_ROW)}

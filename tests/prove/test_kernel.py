@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from kernels import alloc, call, close, commit, free
+from kernels import alloc, call, close, commit, free, loaded
 
-from tilecheck import InputError, NotLegal, check_kernel, kernel
+from tilecheck import InputError, NotLegal, check, check_kernel, kernel
 from tilecheck.call import Call
 from tilecheck.document import read_kernel
-from tilecheck.prove.kernel import KernelVerdict
+from tilecheck.prove.kernel import KernelVerdict, shared_verdict
 
 CLUSTER = {"block": [128], "cluster": [2]}
 N = {"name": "n", "min": 0, "max": 3}
 
 
 def answer(*calls: Call) -> KernelVerdict:
-    return check_kernel(calls, audit=True)
+    """The verdicts; what is shared is audited, the calls are in tests of their own."""
+    whole = kernel(calls)
+    verdicts = tuple(check(call) for call in calls)
+    return KernelVerdict(verdicts, shared_verdict(whole, verdicts, audit=True))
+
+
+def test_an_audit_of_a_kernel_is_one_of_its_calls_too() -> None:
+    assert check_kernel([alloc(64), commit(), free(64)], audit=True).status == "proved"
 
 
 def failing(*calls: Call) -> set[str]:
@@ -40,6 +47,10 @@ HELD = {
     "pairs": (alloc(64, 2, launch=CLUSTER), commit(2, guard="tx == 0 and cbx == 0", launch=CLUSTER), free(64, 0, 2, launch=CLUSTER)),
     "other warps of a pair": (alloc(64, 2, launch=CLUSTER, guard="warpid == cbx"),),
     "a commit of each CTA": (commit(1, launch=CLUSTER),),
+    "a load of what is allocated": (alloc(128), loaded(96), free(128)),
+    "a stage that is loaded": (alloc(512), loaded("32*n", symbols=[N]), free(512)),
+    "in one of two allocations": (alloc(256), alloc(64), loaded(224, 64), free(256), free(64, 256)),
+    "a kernel that allocates elsewhere": (loaded(448),),
     "the second of a pair": (commit(2, guard="tx == 0 and cbx % 2 == 1", launch={"block": [32], "cluster": [4]}),),
 }
 BROKEN = {
@@ -56,6 +67,11 @@ BROKEN = {
     "one of two is freed": (("allocation.operands",), (alloc(64), alloc(64), free(64))),
     "after the permit": (("allocation.operands",), (alloc(64), close(), alloc(64))),
     "two groups": (("cta_group.opcode",), (commit(1, launch=CLUSTER), commit(2, guard="tx == 0 and cbx == 0", launch=CLUSTER))),
+    "a load before its allocation": (("columns.footprint",), (loaded(0), alloc(64), free(64))),
+    "a load of what is freed": (("columns.footprint",), (alloc(64), free(64), loaded(0))),
+    "a load behind what is allocated": (("columns.footprint",), (alloc(64), loaded(48), free(64))),
+    "the last stage that is loaded": (("columns.footprint",), (alloc(64), loaded("32*n", symbols=[N]), free(64))),
+    "between two allocations": (("columns.footprint",), (alloc(64), alloc(64, taddr=128), loaded(64, 128))),
     "two lanes": (("issue.participation",), (commit(guard="tx < 2"),)),
     "a lane of each warp": (("issue.participation",), (commit(guard="elected"),)),
     "every thread": (("issue.participation",), (commit(guard=True),)),
@@ -94,6 +110,14 @@ def test_a_finding_names_both_calls() -> None:
     assert clause.counterexample is not None
     assert "calls[1] (late, tcgen05.commit.cta_group::2" in clause.counterexample.sentence
     assert "calls[0] (early, tcgen05.commit.cta_group::1" in clause.counterexample.sentence
+
+
+def test_a_column_that_is_not_allocated_is_told() -> None:
+    example = answer(alloc(64), loaded("32*n", symbols=[N], id="stages")).shared.counterexample
+    assert example is not None
+    assert (dict(example.symbols), example.warp, example.atom) == ({"n": 2}, 0, (0, 0))
+    assert (example.expected, example.actual) == ("a column among 0 to 63", "column 64")
+    assert example.sentence.startswith("calls[1] (stages, tcgen05.ld")
 
 
 def test_the_total_is_told() -> None:

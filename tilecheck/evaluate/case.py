@@ -134,6 +134,8 @@ class Case:
     def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
         contract = composed(variant(contract, call), call)
         self.pair = bool(contract.get("pair"))
+        self.shared: Mapping[str, Any] | None = contract.get("shared")
+        """What the call has in common with the other calls of a kernel."""
         self.opcode = str(call.get("opcode") or contract["opcode"])
         self.arch = str(call.get("arch") or "")
         self.atom: tuple[tuple[str, int], ...] = tuple((str(name), int(extent)) for name, extent in contract["atom"])

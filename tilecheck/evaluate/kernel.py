@@ -106,11 +106,10 @@ def _lonely(model: Model, scene: Scene, thread: Thread) -> Seen | None:
 def _cells(scene: Scene, thread: Thread, operand: Operand, coordinate: Coordinate) -> Iterator[tuple[int, int]]:
     """(lane, column) of an element, then of its replicas."""
     fixed = scene.fixed(operand, thread)
-    declared, inside = fixed.source(coordinate)
+    lane, bit = fixed.cell(coordinate)
     for shift in fixed.layout.copies():
-        column = fixed.layout.value(declared, "TCol") + shift.get("TCol", 0)
-        lane = fixed.layout.value(declared, "TLane") + shift.get("TLane", 0)
-        yield lane, (column * operand.view.declared_bits + inside) // CELL
+        columns = shift.get("TCol", 0) + shift.get("m", 0)
+        yield lane + shift.get("TLane", 0), (bit + columns * operand.view.declared_bits) // CELL
 
 
 def _outside(
@@ -138,7 +137,9 @@ def failures(documents: Sequence[Document], limit: int) -> set[str]:
         held = _book(members, found)
         for k, contract, call, proved in members:
             if proved:
-                found |= set(_of_call(Model(contract, call), contract["shared"], held[k], budget.spend))
+                model = Model(contract, call)
+                assert model.case.shared is not None  # of the variant that the call has
+                found |= set(_of_call(model, model.case.shared, held[k], budget.spend))
     return found
 
 
@@ -188,12 +189,11 @@ def _of_call(model: Model, shared: Mapping[str, Any], held: list[Columns] | None
     if shared["issuer"] and _issued_twice(model, scenes, str(shared["issuer"]), spend):
         yield "issue.participation"
     pool = str(shared["pool"]["space"])
-    inside = [operand for operand in model.case.operands if operand.view.space == pool]
-    if held is not None and any(_strays(scene, operand, held, spend) for scene in scenes for operand in inside):
+    inside = {operand.name: Cells(operand, spend) for operand in model.case.operands if operand.view.space == pool}
+    if held is not None and any(_strays(scene, cells, held) for scene in scenes for cells in inside.values()):
         yield "columns.footprint"
-    named = {operand.name: operand for operand in inside}
     for first, second in shared["apart"]:
-        if first in named and second in named and any(_meet(scene, named[first], named[second], spend) for scene in scenes):
+        if first in inside and second in inside and any(_meet(scene, inside[first], inside[second]) for scene in scenes):
             yield f"{first}.distinct"
 
 
@@ -214,33 +214,43 @@ def _issued_twice(model: Model, scenes: Sequence[Scene], issuer: str, spend: Cal
     return False
 
 
-def _points(scene: Scene, operand: Operand, spend: Callable[[], None]) -> Iterator[tuple[Thread, Coordinate]]:
-    """Every access of an operand: the thread, and the coordinate in the view."""
-    for thread in scene.launch.threads:
-        if not (scene.active(thread) and scene.predicate(thread)):
-            continue
-        group = scene.group(thread)
-        for rest in product(grid(repeats(scene, operand)), operand.atoms_of(scene.launch.number(thread))):
-            spend()
-            yield thread, (*group, *rest[0], *rest[1])
+class Cells:
+    """The cells that a thread accesses as one operand, worked out once for all threads and symbol values that see the same."""
+
+    def __init__(self, operand: Operand, spend: Callable[[], None]) -> None:
+        self.operand, self.spend = operand, spend
+        self.known: dict[tuple[object, ...], frozenset[tuple[int, int]]] = {}
+
+    def of(self, scene: Scene, thread: Thread) -> frozenset[tuple[int, int]]:
+        """(lane, column) of every element in every repeat, replicas included. LimitError where the view has no value."""
+        operand, group, number = self.operand, scene.group(thread), scene.launch.number(thread)
+        environment = scene.environment(thread)
+        seen = (group, number if operand.holder_term is not None else None, *(environment[name] for name in operand.view.names))
+        if seen not in self.known:
+            found: set[tuple[int, int]] = set()
+            for repeat, atom in product(grid(repeats(scene, operand)), operand.atoms_of(number)):
+                self.spend()
+                found.update(_cells(scene, thread, operand, (*group, *repeat, *atom)))
+            self.known[seen] = frozenset(found)
+        return self.known[seen]
 
 
-def _strays(scene: Scene, operand: Operand, held: Sequence[Columns], spend: Callable[[], None]) -> bool:
+def _accessing(scene: Scene) -> Iterator[Thread]:
+    return (thread for thread in scene.launch.threads if scene.active(thread) and scene.predicate(thread))
+
+
+def _strays(scene: Scene, cells: Cells, held: Sequence[Columns]) -> bool:
+    """Whether a cell is in no allocation."""
+    columns = {column for low, high in held for column in range(low, high)}
     try:
-        return any(
-            not any(low <= next(_cells(scene, thread, operand, coordinate))[1] < high for low, high in held)
-            for thread, coordinate in _points(scene, operand, spend)
-        )
+        return any(column not in columns for thread in _accessing(scene) for _, column in cells.of(scene, thread))
     except LimitError:
         return False
 
 
-def _meet(scene: Scene, written: Operand, read: Operand, spend: Callable[[], None]) -> bool:
+def _meet(scene: Scene, written: Cells, read: Cells) -> bool:
     """Whether a thread writes a cell as one operand and reads it as another."""
-    sides: list[dict[Thread, set[tuple[int, int]]]] = []
-    for operand in (written, read):
-        found: dict[Thread, set[tuple[int, int]]] = {}
-        for thread, coordinate in _points(scene, operand, spend):
-            found.setdefault(thread, set()).update(_cells(scene, thread, operand, coordinate))
-        sides.append(found)
-    return any(cells & sides[1].get(thread, set()) for thread, cells in sides[0].items())
+    try:
+        return any(not written.of(scene, thread).isdisjoint(read.of(scene, thread)) for thread in _accessing(scene))
+    except LimitError:
+        return False

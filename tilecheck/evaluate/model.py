@@ -15,6 +15,7 @@ from tilecheck.evaluate.case import Case, Operand, Scene
 from tilecheck.evaluate.cells import CellImage
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
 from tilecheck.evaluate.computed import Computations
+from tilecheck.evaluate.copied_cells import CellCopies
 from tilecheck.evaluate.domain import TooLargeError, grid
 from tilecheck.evaluate.expressions import LimitError
 from tilecheck.evaluate.fields import specialised
@@ -327,7 +328,10 @@ class Model:
             if any(operand.write for operand in self.case.operands):
                 raise UnpredictedError(f"what {self.case.opcode} computes is not predicted")
             return Image([], [])
-        return Prediction(self.case, values, elected).image()
+        prediction = Prediction(self.case, values, elected)
+        if prediction.copies and prediction.target.matrix is not None:
+            return CellCopies(prediction).image()
+        return prediction.image()
 
     # --- every point ---------------------------------------------------------------------------------------------
 

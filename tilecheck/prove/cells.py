@@ -99,7 +99,7 @@ def _apart(member: Member, problem: Problem, target: Side, source: Side) -> Aske
     for (column, row), (other, line) in product(*cells):
         moved, at = terms.substitute(other, rename), terms.substitute(line, rename)
         goals.append(terms.disj(terms.ne(row, at), terms.ne(terms.floordiv(column, CELL_BITS), terms.floordiv(moved, CELL_BITS))))
-    still = all(name != "TCol" for side in (target, source) for name, _, _ in side.trace.replicas)
+    still = all(name not in {"TCol", "m"} for side in (target, source) for name, _, _ in side.trace.replicas)
     clear = still and (high + target.trace.bits <= first or last + source.trace.bits <= low)
     premise = terms.conj(problem.accessing, target.defined, source.defined)
     variables = (*problem.symbols, *problem.thread_variables(), *repeat_variables(mine), *atom_variables(problem.contract, of=target.spec))
@@ -123,7 +123,8 @@ def _copies(side: Side, bit: Term, axes: Mapping[str, Term]) -> list[tuple[Term,
     found: list[tuple[Term, Term]] = [(bit, axes.get("TLane", 0))]
     for name, extent, stride in side.trace.replicas:
         assert not isinstance(extent, Expr)
-        step = {"TLane": (0, stride), "TCol": (terms.mul(side.tensor.bits, stride), 0)}.get(name, (0, 0))
+        along = (terms.mul(side.tensor.bits, stride), 0)
+        step = {"TLane": (0, stride), "TCol": along, "m": along}.get(name, (0, 0))
         found = [
             (terms.add(column, terms.mul(k, step[0])), terms.add(row, terms.mul(k, step[1])))
             for column, row in found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError
-from tilecheck.fitting import contract_for
+from tilecheck.fitting import fitted
 from tilecheck.kernels import Kernel, kernel
 from tilecheck.prove import issuers, ledger
 from tilecheck.prove.cells import held_cells, overlaps
@@ -22,10 +22,10 @@ from tilecheck.prove.problem import prepare
 from tilecheck.prove.shared import Asked, Member, named
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, ClauseResult, Counterexample, Hazard, NotLegal, Verdict
-from tilecheck.spec import Pool, arch_rank
+from tilecheck.spec import Contract, Pool, arch_rank, find_contract
 from tilecheck.symbolic.terms import ELECTED
 
-EVALUATED = 2_000_000
+EVALUATED = 500_000
 """Points that the evaluator looks at in an audit of one kernel."""
 OPCODE = "kernel"
 """What stands in the place of an opcode in the verdict on what calls share; no instruction is called so."""
@@ -74,8 +74,10 @@ def shared_verdict(whole: Kernel, verdicts: Sequence[Verdict] | None = None, *, 
     found = verdicts or tuple(check(call, rlimit=rlimit) for call in whole.calls)
     members: list[Member] = []
     for k, (call, own) in enumerate(zip(whole.calls, found, strict=True)):
-        contract = contract_for(call)
-        if contract is not None and contract.shared is not None:
+        contract = find_contract(call.opcode)
+        if isinstance(contract, Contract) and contract.shared is not None:
+            contract = fitted(contract, call)
+            assert contract.shared is not None
             members.append(Member(k, call, contract, contract.shared, own.status))
     checker = _Checker(whole, audit=audit, rlimit=rlimit)
     for pool in dict.fromkeys(m.shared.pool for m in members):

@@ -247,7 +247,11 @@ def _searched(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tie
         found = tiers.solved(apart(problem, side, repeats), grid)
         if found.holds is not False:
             return None
-        return _searched(fixed(problem, found.witness or {}), side, repeats, tiers)
+        least = fixed(problem, found.witness or {})
+        if least.symbols == problem.symbols:  # too many threads and elements with every symbol at its value, too
+            what = "cell" if isinstance(side.spec, TensorMemory) else "byte"
+            return Hazard("memory.race", f"two accesses store to one {what} of {side.name}; which one wins is undefined")
+        return _searched(least, side, repeats, tiers)
     if not grid.points:
         return None
     holds = grid.truth(terms.conj(*parts))

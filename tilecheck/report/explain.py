@@ -268,7 +268,9 @@ def _maps(contract: Contract) -> list[RenderableType]:
     left = _names(contract) + "".join(f"; {part.name}" for part in move.parts)
     count = len(contract.atom)
     right = ", ".join(str(term) for term in move.source[:count]) + "".join(f"; {term}" for term in move.source[count:])
-    parts: list[RenderableType] = [_table([("moves", f"{move.dst}[{left}] <- {move.src}[{right}]")])]
+    parts: list[RenderableType] = [
+        _table([("moves", f"{move.dst}[{left}] <- {move.src}[{right}]{'' if move.unpacks is None else move.unpacks.text}")])
+    ]
     if move.parts:
         units = ", ".join(f"{part.name} 0..{part.extent - 1}" for part in move.parts)
         parts.append(_table([("", f"({units}: the parts of an element, low bits first)")]))

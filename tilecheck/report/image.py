@@ -127,7 +127,14 @@ def _combined(row: Row) -> list[Row]:
     return cast("list[Row]", _copies(row).get("sources", []))
 
 
+def _unpacked(row: Row) -> list[tuple[object, int, int, int, *tuple[object, ...]]]:
+    """The parts of a widened value: tensor, byte, first bit, bits, and the CTA where there are several."""
+    return cast("list[tuple[object, int, int, int, *tuple[object, ...]]]", _copies(row).get("sources", []))
+
+
 def _continues(before: Row, after: Row) -> bool:
+    if "low" in _copies(before) or "low" in _copies(after):  # a widened value is a line of its own
+        return False
     if any(_copies(before).get(key) != _copies(after).get(key) for key in ("cta", "from", "by", "to")):
         return False
     if [[name, cast("int", byte) + 1, *cta] for name, byte, *cta in _combined(before)] != [list(one) for one in _combined(after)]:
@@ -150,6 +157,9 @@ def _run(run: list[Row]) -> str:
     copies = _copies(first)
     if "cta" in copies:
         where = where.replace(" ", f" cta {copies['cta']} ", 1)
+    if "low" in copies:
+        parts = ", ".join(f"{_named(name, cta)}[{byte}] bits {bit}..{bit + bits - 1}" for name, byte, bit, bits, *cta in _unpacked(first))
+        return f"{where} = {parts}" + (f", from bit {copies['low']} on" if copies["low"] else "")
     if isinstance(place, str) and place in {"combined", "rounded"}:
         sources = ", ".join(
             f"{_named(name, cta)}[{begin}..{end}]"

@@ -2,7 +2,7 @@
 
 from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern, Walk
 from tilecheck.spec.computed import Choice, Computed, Result, Scale
-from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, data
+from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, Unpacking, data
 from tilecheck.spec.descriptor import Described, Mode
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
 from tilecheck.spec.scalar import Composition, Definition, Instruction
@@ -45,6 +45,7 @@ __all__ = [
     "Shared",
     "Slot",
     "TensorMemory",
+    "Unpacking",
     "Walk",
     "arch_has",
     "arch_rank",

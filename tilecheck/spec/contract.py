@@ -178,6 +178,23 @@ ADDRESSING = ("integer", "rank", "mask")
 
 
 @dataclass(frozen=True, slots=True)
+class Unpacking:
+    """A copy that widens: each block of 16 bytes of the source begins with 16 packed values of `bits` bits, low bits first; what is behind them is padding.
+
+    Value k becomes byte k of the same block of the destination, from bit `low` of it on; its other bits are zero.
+    """
+
+    bits: int
+    low: int
+
+    @property
+    def text(self) -> str:
+        """In words: `, each 16 bytes widened: byte k is bits 4*k to 4*k + 3, from bit 2 on`."""
+        moved = f", from bit {self.low} on" if self.low else ""
+        return f", each block of 16 bytes widened: byte k is bits {self.bits}*k to {self.bits}*k + {self.bits - 1}{moved}"
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """What one instruction does (dst "": it writes nothing): destination unit (atom coordinate, part) <- source unit, for every atom coordinate.
 
@@ -187,7 +204,7 @@ class Move:
     From memory to memory every byte of a destination element comes from the same byte of the source element. length, blank: parameters: bytes of a row
     from `length` on are zero, all of them where the condition `blank` holds. bytes: a parameter whose bit k says whether byte k, modulo 16, of a row is
     written. combine: the operator and type by which the source is combined with what stands in the destination, e.g. "add.u32";
-    of a copy of boxes the operator alone, the type being that of the tensor map.
+    of a copy of boxes the operator alone, the type being that of the tensor map. unpacks: how packed values are widened on the way.
     """
 
     dst: str
@@ -199,6 +216,7 @@ class Move:
     blank: str | None = None
     bytes: str | None = None
     combine: str | None = None
+    unpacks: Unpacking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,6 +538,7 @@ def _move_data(move: Move) -> Data:
         "parts": _extents(move.parts),
         "source": tuple(term_data(term) for term in move.source),
         **({} if move.zero is False else {"zero": term_data(move.zero)}),
+        **({} if move.unpacks is None else {"unpacks": _fields(move.unpacks)}),
         **_written(move, {"length": None, "blank": None, "bytes": None, "combine": None}),
     }
 

@@ -23,6 +23,7 @@ BUILT_IN: dict[str, str] = {
     "movmatrix": "tilecheck.contracts.matrix",
     "mma": "tilecheck.contracts.mma",
     "wgmma.mma_async": "tilecheck.contracts.wgmma",
+    "tcgen05.cp": "tilecheck.contracts.tmem_copy",
     **dict.fromkeys(
         ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.commit"), "tilecheck.contracts.tmem_alloc"
     ),
