@@ -24,6 +24,7 @@ from tilecheck.layout.view import View
 from tilecheck.scopes import group_kinds, hardware_terms
 from tilecheck.spec import Contract, find_contract
 from tilecheck.spec.limits import shared_limit
+from tilecheck.spec.tmem import COLUMNS
 from tilecheck.symbolic.bounds import all_bounds
 from tilecheck.symbolic.terms import Expr, replace
 
@@ -132,6 +133,8 @@ def room(document: Document, operand: Document, more: int) -> bool:
 def shiftable(document: Document, operand: Document) -> bool:
     contract = contract_of(document)
     if contract is not None and contract.box is not None:  # the address of a tensor map is a field of it
+        return False
+    if operand["space"] == "tmem":  # 512 columns and no more: see columns_shifted
         return False
     return static(operand) and alone(document, operand) and limits(parse_layout(operand["layout"]))[0] >= 0  # type: ignore[operator]
 
@@ -382,6 +385,30 @@ def start_shifted_by_periods(document: Document, rng: random.Random) -> Document
     )
     if operand.get("size_bytes") is not None:
         operand["size_bytes"] += more
+    return document
+
+
+@transformation
+def columns_shifted(document: Document, rng: random.Random) -> Document | None:
+    """A tensor of tensor memory starts some columns later, where all of it stays inside the 512: no rule names a column alone."""
+    eligible: list[tuple[Document, int]] = []
+    for operand in views(document):
+        if operand["space"] != "tmem" or not static(operand) or not alone(document, operand):
+            continue
+        tile = base_tile(parse_layout(operand["layout"]))
+        moving = [one for one in (*tile.shard, *tile.replica) if one.axis in ("m", "TCol")]
+        last = sum((int(one.extent) - 1) * max(int(one.stride), 0) for one in moving) + sum(
+            int(value) for axis, value in tile.offset if axis in ("m", "TCol")
+        )
+        if last + 32 < COLUMNS:  # in elements or in columns, of which there are never more
+            eligible.append((operand, (COLUMNS - 1 - last) // 32))
+    if not eligible:
+        return None
+    operand, most = rng.choice(eligible)
+    layout = parse_layout(operand["layout"])
+    offset = dict(base_tile(layout).offset)
+    offset["TCol"] = int(offset.get("TCol", 0)) + 32 * rng.randint(1, most)
+    operand["layout"] = rebuilt(layout, offset=offset)
     return document
 
 
