@@ -1,6 +1,6 @@
 """Tensor memory: what the contracts of all `tcgen05` instructions say of it in the same words.
 
-Each CTA has 128 lanes of 512 columns, each cell of 32 bits. Source: PTX ISA 9.7.16.1 to 9.7.16.5.
+Source: PTX ISA 9.7.16.1 to 9.7.16.5.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilecheck.spec import Floor, Pool, Shared, Slot, both
+from tilecheck.spec.tmem import COLUMNS
 
-LANES, COLUMNS = 128, 512
 WORDS = ("float32", "int32", "uint32", "bits32")
 """The containers of cells: raw bits."""
 TENSOR_MEMORY = Pool("tensor memory", "tmem", COLUMNS)

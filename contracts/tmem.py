@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilecheck.contracts.tensor_memory import FLOORS, shared
+from tilecheck.contracts.tensor_memory import FLOORS, WORDS, shared
 from tilecheck.spec import (
     AtomAxis,
     Contract,
@@ -43,7 +43,6 @@ SHAPES: Mapping[str, tuple[int, int, int]] = {
 }
 """Rows, cells of a row in x1, and the largest count."""
 OFFSET = "imm_half_splitoff"
-WORDS = ("float32", "int32", "uint32", "bits32")
 NUMBERS = {"f32": ("float32", "bits32"), "u32": ("uint32", "bits32"), "s32": ("int32", "bits32")}
 """The containers of words that are compared."""
 HALVES = ("float16", "bfloat16", "int16", "uint16", "bits16")

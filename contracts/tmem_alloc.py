@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilecheck.contracts.tensor_memory import COLUMNS, FLOORS, GROUP, shared
+from tilecheck.contracts.tensor_memory import FLOORS, GROUP, shared
 from tilecheck.spec import AtomAxis, Contract, Entry, Exclusion, Family, Grammar, Memory, Move, Parameter, Slot, both, is_, written
+from tilecheck.spec.tmem import COLUMNS
 
 SIZES = (32, 64, 128, 256, 512)
 STEP = 32

@@ -230,9 +230,7 @@ def base_period(side: Side, period: int, swizzle: int, bases: tuple[int, ...]) -
 
 def allocation(problem: Problem, side: Side) -> tuple[Term, int | None]:
     """(bytes that the declared layout spans, through its swizzle; the declared size of the allocation, the least where operands differ)."""
-    tensor = side.tensor
-    sharing = [side] if tensor.tensor is None else [other for other in problem.sides if other.tensor.tensor == tensor.tensor]
-    given = [other.tensor.size_bytes for other in sharing if isinstance(other.tensor.size_bytes, int)]
+    given = [other.tensor.size_bytes for other in problem.sharing(side) if isinstance(other.tensor.size_bytes, int)]
     return side.span_bytes, min(given) if given else None
 
 

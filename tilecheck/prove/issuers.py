@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tilecheck.prove.obligation import Obligation, Variable
+from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.problem import Problem, copied, copied_variables, tied
 from tilecheck.prove.race import LEVELS
 from tilecheck.prove.shared import Asked, Member, Place, Thread
@@ -23,7 +23,7 @@ def clauses(member: Member, problem: Problem) -> Iterator[Asked]:
     unit = "warp" if problem.collective else "thread"
     where = "pair of CTAs" if issuer == "pair" else "CTA"
     statement = f"one {unit} of a {where} issues an instruction" + (", in each CTA of a pair" if issuer == "each" else "")
-    source, symbols = member.shared.source, _symbols(problem)
+    source, symbols = member.shared.source, problem.symbols
 
     def met(witness: Mapping[str, int]) -> Place:
         names = {s.name for s in problem.call.symbols}
@@ -59,10 +59,6 @@ def accompanied(problem: Problem) -> Obligation:
 def _of_warp(condition: Term) -> Term:
     """A condition that all lanes of a warp agree on, of its lane 0."""
     return terms.substitute(condition, {"laneid": 0})
-
-
-def _symbols(problem: Problem) -> tuple[Variable, ...]:
-    return problem.symbols
 
 
 def _thread(witness: Mapping[str, int], suffix: str = "") -> Thread:

@@ -313,6 +313,11 @@ class Problem:
         """Whether facts and symbols are those of the context: the operands add none, and no symbol is held."""
         return self.symbols is self.context.symbols and not any(side.declared for side in self.sides)
 
+    def sharing(self, side: Side) -> tuple[Side, ...]:
+        """The operands in the allocation of one of them, itself included."""
+        name = side.tensor.tensor
+        return (side,) if name is None else tuple(other for other in self.sides if other.tensor.tensor == name)
+
     def atom(self, side: Side) -> tuple[AtomAxis, ...]:
         """The atom axes of an operand."""
         return side.atom

@@ -39,12 +39,8 @@ def place(problem: Problem, side: Side, repeats: tuple[int, ...], *, first: bool
 
 def columns(problem: Problem, side: Side) -> int:
     """The columns that are there: of tensor memory, or of the allocation where its size is given."""
-    own, sizes = side.tensor, [COLUMNS]
-    for other in problem.sides:
-        size = other.tensor.size_bytes
-        if isinstance(size, int) and (other is side or (own.tensor is not None and other.tensor.tensor == own.tensor)):
-            sizes.append(size // ALLOCATED_BYTES)
-    return min(sizes)
+    sizes = (other.tensor.size_bytes for other in problem.sharing(side))
+    return min([COLUMNS, *(size // ALLOCATED_BYTES for size in sizes if isinstance(size, int))])
 
 
 def proofs(problem: Problem, side: Side, spec: TensorMemory) -> dict[str, str] | None:
@@ -102,7 +98,10 @@ def partition_proof(problem: Problem, side: Side, spec: TensorMemory) -> str | N
     if any(not terms.variables(coordinate) <= {"warpid"} for coordinate, _ in moving):
         return None
     for warp in range(among.low, among.high + 1, max(1, among.modulus)):
-        own = sum(_lane_at(axis, terms.evaluate(coordinate, {"warpid": warp})) for coordinate, axis in moving)
+        steps = [_lane_at(axis, terms.evaluate(coordinate, {"warpid": warp})) for coordinate, axis in moving]
+        if None in steps:
+            return None
+        own = sum(step or 0 for step in steps)
         own += sum(terms.evaluate(term, {"warpid": warp}) * step for term, step in form.lanes)
         lane = form.other.get(LANE, 0) + own - SLAB * (warp % 4)
         if lane + low < 0 or lane + high >= SLAB or (spec.first_lanes and any(lane + begin not in spec.first_lanes for begin in begins)):
@@ -124,13 +123,13 @@ def _sums(axes: Iterable[Axis]) -> set[int] | None:
     return {sum(d * stride for d, (_, stride) in zip(point, digits, strict=True)) for point in product(*(range(e) for e, _ in digits))}
 
 
-def _lane_at(axis: Axis, coordinate: int) -> int:
-    """What a coordinate adds to the lane."""
+def _lane_at(axis: Axis, coordinate: int) -> int | None:
+    """What a coordinate adds to the lane; None where it is none of the axis."""
     lane = 0
     for extent, name, stride in reversed(axis):
         coordinate, digit = divmod(coordinate, extent)
         lane += digit * stride if name == LANE else 0
-    return lane if coordinate == 0 else -LANES  # not a coordinate of the axis: nothing is proved
+    return lane if coordinate == 0 else None
 
 
 # --- the footprint ----------------------------------------------------------------------------------------------------

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from tilecheck.claims import Claim, Expectation, TheoremClaim, collect, has_claims
 from tilecheck.errors import DisagreementError, InputError
 from tilecheck.kernels import Kernel
-from tilecheck.report.kernels import FAILED, OK, UNDECIDED, KernelItem, KernelOutcome, settled, status_of
+from tilecheck.report.kernels import FAILED, OK, UNDECIDED, Judged, KernelItem, KernelOutcome, settled
 from tilecheck.report.theorems import TheoremItem, TheoremOutcome, proved, theorem_items
 
 if TYPE_CHECKING:
     from tilecheck.call import Call
     from tilecheck.document import AnyEntry
-    from tilecheck.prove.verdict import Verdict
 
 STDIN = "<stdin>"
 SUFFIXES = (".json", ".jsonl", ".py")
@@ -40,21 +39,8 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One item and its verdict."""
-
-    item: Item
-    verdict: Verdict
-
-    @property
-    def as_expected(self) -> bool | None:
-        """Whether the verdict is the expected one; None where nothing is expected."""
-        expectation = self.item.expectation
-        return None if expectation is None else expectation.met_by(self.verdict)
-
-    def exit_status(self, *, strict: bool) -> int:
-        """What this outcome alone makes of the run; with `strict` a hazard that is not expected fails it."""
-        return status_of(self.verdict, self.item.expectation, strict=strict)
+class Outcome(Judged[Item]):
+    """One call and its verdict."""
 
 
 AnyItem = Item | KernelItem | TheoremItem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from tilecheck.claims import Expectation
 from tilecheck.kernels import Kernel
@@ -35,11 +35,23 @@ class KernelItem:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelOutcome:
-    """Such an item and its verdict."""
+class Asked(Protocol):
+    """Something to check, of which a verdict may be expected."""
 
-    item: KernelItem
+    @property
+    def expectation(self) -> Expectation | None:
+        """What is expected of the verdict."""
+        ...
+
+
+T = TypeVar("T", bound=Asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Generic[T]):
+    """An item and its verdict."""
+
+    item: T
     verdict: Verdict
 
     @property
@@ -49,24 +61,25 @@ class KernelOutcome:
         return None if expectation is None else expectation.met_by(self.verdict)
 
     def exit_status(self, *, strict: bool) -> int:
-        """What this outcome alone makes of the run."""
-        return status_of(self.verdict, self.item.expectation, strict=strict)
+        """What this outcome alone makes of the run; with `strict` a hazard that is not expected fails it."""
+        expectation = self.item.expectation
+        named = None if expectation is None else expectation.hazard
+        if strict and any(h.id != named for h in self.verdict.hazards):
+            return FAILED
+        if expectation is not None:
+            return OK if expectation.met_by(self.verdict) else FAILED
+        return {"proved": OK, "refuted": FAILED}.get(self.verdict.status, UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOutcome(Judged[KernelItem]):
+    """What the calls of a kernel share, and the verdict on it."""
 
     @property
     def title(self) -> str:
         """The id of the kernel and where it stands."""
         name, where = self.item.kernel.id, self.item.where
         return where if "::" in where else f"kernel {name} ({where})" if name else f"kernel ({where})"
-
-
-def status_of(verdict: Verdict, expectation: Expectation | None, *, strict: bool) -> int:
-    """What one verdict makes of a run; with `strict` a hazard that is not expected fails it."""
-    named = None if expectation is None else expectation.hazard
-    if strict and any(h.id != named for h in verdict.hazards):
-        return FAILED
-    if expectation is not None:
-        return OK if expectation.met_by(verdict) else FAILED
-    return {"proved": OK, "refuted": FAILED}.get(verdict.status, UNDECIDED)
 
 
 def settled(item: KernelItem, *, audit: bool = False, rlimit: int | None = None) -> KernelOutcome:
