@@ -5,38 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Generic, TypeVar, cast
 
 from tilecheck.boxes import box_of
 from tilecheck.call import Call, Scalar
 from tilecheck.layout.view import View
+from tilecheck.once import Same
 from tilecheck.scalar.compose import composed
 from tilecheck.scalar.function import Function
+from tilecheck.sizing import sized_to
 from tilecheck.spec import BadSpelling, Contract, find_contract
 from tilecheck.spec.contract import AtomAxis, Memory, Operand, Parameter, Register
 from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term
-
-T = TypeVar("T")
 
 
 def contract_for(call: Call) -> Contract | None:
     """The contract of a call, fitted to it; None where the spelling is illegal or unknown."""
     found = find_contract(call.opcode)
     return None if found is None or isinstance(found, BadSpelling) else fitted(found, call)
-
-
-class Same(Generic[T]):
-    """Something as a cache key by its identity: contracts are cached by opcode; calls that are equal may say different things (1, 1.0, true)."""
-
-    def __init__(self, it: T) -> None:
-        self.it = it
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and cast("Same[object]", other).it is self.it
 
 
 def chosen(contract: Contract, call: Call) -> Contract:
@@ -56,9 +42,18 @@ def chosen(contract: Contract, call: Call) -> Contract:
 
 
 def _fits(variant: Contract, call: Call, which: Iterable[int]) -> bool:
-    """Whether some operands of a call fit those of a variant."""
+    """Whether some operands of a call fit those of a variant; the extents of one whose shape the call says are open."""
     pairs = ((variant.operands[k], call.operands[k]) for k in which)
-    return all(_suits(given, o, variant.atom_of(o)[-1].extent) for o, given in pairs)
+    return all(_suits(given, o, variant.atom_of(o)[-1].extent if variant.sized is None else None) for o, given in pairs)
+
+
+def _kind(space: str) -> str:
+    """The kind of memory: registers, tensor memory, or what has byte addresses."""
+    return space if space in {"register", "tmem"} else ""
+
+
+def _own_kind(operand: Operand) -> str:
+    return "register" if isinstance(operand, Register) else _kind(operand.space)
 
 
 def _apart(contract: Contract, variant: Contract) -> list[int]:
@@ -66,18 +61,18 @@ def _apart(contract: Contract, variant: Contract) -> list[int]:
 
     def form(one: Contract, operand: Operand) -> tuple[object, ...]:
         number = isinstance(operand, Register) and bool(operand.number)
-        return isinstance(operand, Register), operand.bits, one.atom_of(operand)[-1].extent, number
+        return _own_kind(operand), operand.bits, one.atom_of(operand)[-1].extent, number
 
     pairs = enumerate(zip(contract.operands, variant.operands, strict=False))
     return [k for k, (own, other) in pairs if form(contract, own) != form(variant, other)]
 
 
 def _placed(contract: Contract, variant: Contract, call: Call) -> bool:
-    """Whether operands are in registers in a variant alone, or in its contract alone, and the call has all of them where the variant has."""
-    kinds = [isinstance(o, Register) for o in variant.operands]
-    moved = [k for k, own in enumerate(contract.operands) if k < len(kinds) and kinds[k] != isinstance(own, Register)]
+    """Whether operands are of another kind of memory than in the contract, and the call has all of them where the variant has."""
+    kinds = [_own_kind(o) for o in variant.operands]
+    moved = [k for k, own in enumerate(contract.operands) if k < len(kinds) and kinds[k] != _own_kind(own)]
     given = [(kinds[k], call.operands[k]) for k in moved]
-    return bool(given) and all(isinstance(one, View) and (one.tensor.space == "register") == held for held, one in given)
+    return bool(given) and all(isinstance(one, View) and _kind(one.tensor.space) == kind for kind, one in given)
 
 
 def seen(view: View, operand: Operand) -> View:
@@ -92,13 +87,13 @@ def _paired(view: View, bits: int) -> View:
     return view.view(f"bits{bits}")
 
 
-def _suits(view: View | Scalar, operand: Operand, last: int) -> bool:
-    """Whether a view is in registers or memory as an operand is, with elements as wide and a last axis as long; a number, whether one may stand there."""
+def _suits(view: View | Scalar, operand: Operand, last: int | None) -> bool:
+    """Whether a view is in the kind of memory of an operand, with elements as wide and a last axis as long; a number, whether one may stand there."""
     if isinstance(view, Scalar):
         return isinstance(operand, Register) and bool(operand.number)
     view = seen(view, operand)
-    in_registers = view.tensor.space == "register"
-    return in_registers == isinstance(operand, Register) and view.trace.bits == operand.bits and view.trace.shape[-1:] == (last,)
+    alike = _kind(view.tensor.space) == _own_kind(operand) and view.trace.bits == operand.bits
+    return alike and (last is None or view.trace.shape[-1:] == (last,))
 
 
 @lru_cache(maxsize=512)
@@ -116,7 +111,7 @@ def fitted(contract: Contract, call: Call) -> Contract:
 
     Left as it is where no parameter fixes an extent, or where the first operand is no view; a chunk that is no positive number gives extent 0.
     """
-    contract = chosen(contract, call)
+    contract = sized_to(chosen(contract, call), call)
     if contract.box is not None:
         return boxed(contract, call)
     parameter = contract.parameter("chunk")

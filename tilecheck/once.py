@@ -1,9 +1,9 @@
-"""Attributes computed when first asked for."""
+"""What is computed once: attributes when they are first asked for, and keys of caches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 _T = TypeVar("_T")
 
@@ -30,3 +30,16 @@ class once(Generic[_T]):  # noqa: N801 (a decorator)
         value = self.make(instance)
         instance.__dict__[self.name] = value
         return value
+
+
+class Same(Generic[_T]):
+    """Something as a cache key by its identity: contracts are cached by opcode; calls that are equal may say different things (1, 1.0, true)."""
+
+    def __init__(self, it: _T) -> None:
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and cast("Same[object]", other).it is self.it

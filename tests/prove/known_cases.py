@@ -37,6 +37,7 @@ MNEMONICS = (
     "tcgen05.ld",
     "tcgen05.st",
     "tcgen05.cp",
+    "tcgen05.mma",
 )
 REFUSED_ROW = "the driver encodes no interleaved map whose innermost box is no multiple of 16 bytes (decision 0043)"
 DISPUTED = {"fuzz-tma-2-5": ("refuted", "box", REFUSED_ROW), "fuzz-tma-2-32": ("refuted", "box", REFUSED_ROW)}
@@ -154,6 +155,8 @@ def owed(clause: str, failed: frozenset[str]) -> bool:
     if not short or short == "storage" or clause == "index.range":
         return "operands" not in failed or clause == "operands"
     block = ("storage", "aligned", "base.period", "descriptor")
+    if "instruction_shape.shape" in failed and short not in {"type", "backing"}:
+        return clause in failed
     needs = {"type": ("storage",), "shape": (), "backing": block}.get(short, ("storage", "shape"))
     needs = (*needs, "bounds") if short in {"contiguous", "aligned", "base.period", "descriptor"} else needs
     needs = (*needs, "base.period") if short == "descriptor" else needs

@@ -119,9 +119,9 @@ class Binding:
 
     def later(self, repeat: tuple[int, ...]) -> bool:
         """Whether an instruction is another step than the first of the loops that the destination is not over."""
-        return any(self._later(spec, repeat) for spec in self.contract.operands if isinstance(spec, Register) and spec.write)
+        return any(self._later(spec, repeat) for spec in self.contract.operands if spec.write)
 
-    def _later(self, spec: Register, repeat: tuple[int, ...]) -> bool:
+    def _later(self, spec: Operand, repeat: tuple[int, ...]) -> bool:
         """Whether an instruction is another step than the first of the loops that an operand is not over."""
         loops, over = self.contract.loops, self.contract.loops_of(spec)
         return any(step for name, step in zip(loops, repeat[len(repeat) - len(loops) :], strict=True) if name not in over)
@@ -216,6 +216,13 @@ class Binding:
         bit = simplified(self.ground(found.bit), self.ranges)
         column = terms.floordiv(bit, CELL_BITS) if spec.first_bits < CELL_BITS else exact_quotient(bit, CELL_BITS)
         return simplified(terms.add(terms.mul(1 << LANE_SHIFT, self.ground(found.axes.get("TLane", 0))), column), self.ranges)
+
+    def byte_of_cell(self, name: str, repeat: tuple[int, ...]) -> Term:
+        """The byte of its cell in which the first element of an operand lies."""
+        operand = next(o for o in self.operands if o.spec.name == name)
+        atom = (0,) * len(self.contract.atom_of(operand.spec))
+        bit = self._bit(operand, self._own(operand.spec, repeat), atom)
+        return simplified(terms.floordiv(terms.mod(bit, CELL_BITS), 8), self.ranges)
 
     def _rows(self, spec: Memory) -> dict[str, Term]:
         """The row whose address the executing lane provides, as one term for each row-numbering axis."""

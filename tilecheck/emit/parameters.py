@@ -5,7 +5,7 @@ An operand or a barrier in another CTA is named by its address in the executing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from tilecheck.emit.arithmetic import RING, Arithmetic, fits_64_bits, simplified
@@ -16,6 +16,7 @@ from tilecheck.spec.contract import Memory, Parameter
 from tilecheck.spec.descriptor import MAJORS
 from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
+from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term
 
 BARRIER = "%tc_bar"
@@ -28,7 +29,7 @@ def values(binding: Binding) -> dict[str, Term]:
     for parameter in binding.contract.parameters:
         named = parameter.operand or parameter.kind == "rank"
         value = value_of(binding.call, parameter)
-        if not named or parameter.kind in {"chunk", "selector", "immediate", "barrier", "coordinates", "major"}:
+        if not named or parameter.kind in {"chunk", "selector", "immediate", "barrier", "coordinates", "major", "words"}:
             continue
         value = parameter.default if value is None and isinstance(parameter.default, bool) else value
         if value is None and parameter.required:
@@ -36,6 +37,21 @@ def values(binding: Binding) -> dict[str, Term]:
         if value is not None:
             found[parameter.name] = checked(binding, parameter.name, value, ring=parameter.kind != "predicate")
     return found
+
+
+def words(binding: Binding) -> Iterator[tuple[str, list[Term]]]:
+    """The parameters that are lists of words, as terms."""
+    for parameter in (p for p in binding.contract.parameters if p.kind == "words"):
+        given = binding.call.parameter(parameter.name)
+        if isinstance(given, tuple):
+            parsed = (parse(one) if isinstance(one, str) else one for one in given)
+            yield parameter.name, [checked(binding, parameter.name, one, ring=True) for one in parsed if isinstance(one, int | Expr)]
+
+
+def listed_words(binding: Binding) -> Iterator[Term]:
+    """Every word of such a parameter."""
+    for _, found in words(binding):
+        yield from found
 
 
 def checked(binding: Binding, name: str, value: Term, *, ring: bool) -> Term:
@@ -59,12 +75,13 @@ class Operands:
     def __init__(self, binding: Binding, arithmetic: Arithmetic, given: Mapping[str, Term]) -> None:
         self.binding, self.arithmetic, self.given = binding, arithmetic, given
         self.barrier = barrier_register(binding)
+        self.words = dict(words(binding))
         self.cells = {o.spec.name for o in binding.operands if isinstance(o.spec, TensorMemory)}
         self.target = next((o.spec for o in binding.operands if isinstance(o.spec, Memory) and o.spec.write), None)
         cta = None if self.target is None else self.target.cta
         self.kind = next((p.kind for p in binding.contract.parameters if p.name == cta), "")
         self.where = given[cta] if cta is not None else None
-        self.rank = self._narrow(given[cta], 32) if cta is not None and self.kind == "rank" else None
+        self.rank = self.narrow(given[cta], 32) if cta is not None and self.kind == "rank" else None
 
     def fields(self) -> dict[str, str]:
         """The operands by parameter."""
@@ -81,7 +98,10 @@ class Operands:
         if parameter.kind == "major":
             return str(MAJORS.index(str(written)))
         if parameter.kind in {"chunk", "selector", "immediate"}:
-            return str(written)
+            return None if written is None else str(written)
+        if parameter.kind == "words":
+            found = self.words.get(parameter.name)
+            return None if found is None else "{" + ", ".join(self.narrow(word, parameter.bits) for word in found) + "}"
         if parameter.kind == "coordinates":
             return None  # those of each instruction are its own
         if parameter.kind == "barrier":
@@ -92,7 +112,7 @@ class Operands:
             return None
         if parameter.kind == "predicate":
             return self.arithmetic.predicate(value)
-        return self.arithmetic.register(value) if parameter.bits == 64 else self._narrow(value, parameter.bits)
+        return self.arithmetic.register(value) if parameter.bits == 64 else self.narrow(value, parameter.bits)
 
     def later(self) -> dict[str, str]:
         """The operands that have another value in all steps but the first."""
@@ -101,9 +121,10 @@ class Operands:
 
     def listed(self, values: Sequence[Term], bits: int) -> str:
         """Integer operands in braces: numbers as they are, the others in registers."""
-        return ", ".join(str(value) if isinstance(value, int) else self._narrow(value, bits) for value in values)
+        return ", ".join(str(value) if isinstance(value, int) else self.narrow(value, bits) for value in values)
 
-    def _narrow(self, value: Term, bits: int) -> str:
+    def narrow(self, value: Term, bits: int) -> str:
+        """A register of so many bits with the low ones of a value."""
         wide, narrow = self.arithmetic.register(value), self.arithmetic.fresh("u" if bits == 32 else "h")
         self.arithmetic.write(f"cvt.u{bits}.u64 {narrow}, {wide};")
         return narrow
@@ -117,7 +138,7 @@ class Operands:
     def address(self, spec_name: str, term: Term) -> str:
         """The address operand of a memory operand; tensor memory has addresses of 32 bits."""
         if spec_name in self.cells:
-            return self._narrow(term, 32)
+            return self.narrow(term, 32)
         if self.target is not None and spec_name == self.target.name and self.rank is not None:
             return self.mapped(self.arithmetic.register(term), self.rank)
         return self.arithmetic.address(term)

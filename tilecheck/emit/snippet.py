@@ -15,11 +15,12 @@ from tilecheck.emit.arithmetic import Arithmetic, fits_64_bits, simplified
 from tilecheck.emit.binding import Binding, Bound, Issue
 from tilecheck.emit.descriptors import word
 from tilecheck.emit.errors import EmissionError
+from tilecheck.emit.instruction import instruction_word
 from tilecheck.emit.maps import TensorMap, box_of_binding, origin, tensor_map
 from tilecheck.emit.maps import coordinates as box_coordinates
 from tilecheck.emit.maps import offsets as walk_offsets
 from tilecheck.emit.names import Names, comment
-from tilecheck.emit.parameters import Operands, barrier_register, values
+from tilecheck.emit.parameters import Operands, barrier_register, listed_words, values
 from tilecheck.emit.scalars import scalars, written
 from tilecheck.layout.tile import base_tile, swizzles
 from tilecheck.scopes import CTA, ground
@@ -185,6 +186,7 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
         ]
     matrices = {o.spec.name: o for o in binding.operands if isinstance(o.spec, Memory) and o.spec.described is not None}
     words = [{n: word(binding, o, var(f"@ptr:{o.tensor}"), issue.bytes[n]) for n, o in matrices.items()} for issue in issues]
+    told = [] if binding.contract.word is None else [instruction_word(binding, issue.repeat) for issue in issues]
     starts = [] if box is None else [box_coordinates(binding, box, issue.repeat) for issue in issues]
     moved = () if box is None else walk_offsets(binding, box)
     pred = checked_condition(binding, binding.run.pred, "pred")
@@ -196,6 +198,8 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
         *numbers.values(),
         *(term for start in starts for term in start),
         *moved,
+        *told,
+        *listed_words(binding),
     ]
     names = frozenset(name for term in used for name in terms.variables(term))
     coordinates(arithmetic, call.launch, names)
@@ -208,6 +212,11 @@ def write_snippet(binding: Binding, arch: str, issues: list[Issue], registers: R
     for place, one, issue in zip(places, words, issues, strict=True):
         place.update({name: arithmetic.register(term) for name, term in one.items()})
         place.update(later if binding.later(issue.repeat) else {})
+    known: dict[Term, str] = {}
+    for place, term in zip(places, told, strict=False):
+        if term not in known:
+            known[term] = others.narrow(term, 32)
+        place["word"] = known[term]
     for place, start in zip(places, starts, strict=False):
         place["coords"] = others.listed(start, 32)
         if moved:

@@ -13,6 +13,7 @@ from tilecheck.evaluate.domain import ELECTED, MOST, Base, Facts, Symbol, TooLar
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits, term
 from tilecheck.evaluate.kinds import is_number, of_kind
 from tilecheck.evaluate.launch import THREAD_NAMES, Active, Launch, Thread
+from tilecheck.evaluate.sized import sized
 from tilecheck.evaluate.views import Coordinate, FixedView, View, flat
 
 DEFINED = Limits()
@@ -132,7 +133,7 @@ class Case:
     """One contract applied by one call."""
 
     def __init__(self, contract: Mapping[str, Any], call: Mapping[str, Any]) -> None:
-        contract = composed(variant(contract, call), call)
+        contract = composed(sized(variant(contract, call), call), call)
         self.pair = bool(contract.get("pair"))
         self.shared: Mapping[str, Any] | None = contract.get("shared")
         """What the call has in common with the other calls of a kernel."""
@@ -144,6 +145,8 @@ class Case:
         self.computed: Mapping[str, Any] | None = contract.get("computed")
         self.numbers: dict[str, float] = {}
         self.single = bool(contract.get("single"))
+        self.sized: Mapping[str, Any] | None = contract.get("sized")
+        self.typed = "typed" in contract
         self.boxed = "box" in contract
         self.specs: dict[str, Mapping[str, Any]] = {str(parameter["name"]): parameter for parameter in contract["parameters"]}
         self.launch = Launch(
@@ -220,7 +223,7 @@ class Case:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """The declared symbols, then the elected lane where the call uses it."""
-        words = {n for n, spec in self.specs.items() if spec["kind"] in {"barrier", "word", "major"}}
+        words = {n for n, spec in self.specs.items() if spec["kind"] in {"barrier", "word", "major", "fixed"}}
         texts = (Expression(text) for n, v in self.parameters.items() if n not in words for text in _texts(v))
         numbers = (value for value, _ in self.scalars.values())
         used = [*self.conditions, *texts, *numbers, *(e for o in self.operands for e in o.view.indices)]
@@ -399,19 +402,21 @@ def variant(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str
     if len(near) == 1:
         return near[0]
     for one in variants:
-        moved = [
-            (s, f)
-            for s, mine, f in zip(one["operands"], own, forms, strict=False)
-            if (s["kind"] == "register") != (mine["kind"] == "register")
-        ]
-        if moved and all("layout" in f and (f["space"] == "register") == (s["kind"] == "register") for s, f in moved):
+        pairs = [(_form(one, s)[0], _form(contract, mine)[0], f) for s, mine, f in zip(one["operands"], own, forms, strict=False)]
+        moved = [(kind, f) for kind, mine, f in pairs if kind != mine]
+        if moved and all("layout" in f and _memory(f["space"]) == kind for kind, f in moved):
             return one
     return contract
 
 
 def _form(contract: Mapping[str, Any], spec: Mapping[str, Any]) -> tuple[object, ...]:
     """What an operand is told by."""
-    return spec["kind"] == "register", spec["bits"], spec.get("atom", contract["atom"])[-1][1], bool(spec.get("number"))
+    return _memory(spec.get("space", spec["kind"])), spec["bits"], spec.get("atom", contract["atom"])[-1][1], bool(spec.get("number"))
+
+
+def _memory(space: str) -> str:
+    """The kind of memory of a space: registers, tensor memory, or what has byte addresses."""
+    return space if space in {"register", "tmem"} else ""
 
 
 def _fit(contract: Mapping[str, Any], spec: Mapping[str, Any], form: Mapping[str, Any]) -> bool:
@@ -419,8 +424,9 @@ def _fit(contract: Mapping[str, Any], spec: Mapping[str, Any], form: Mapping[str
     if "layout" not in form:
         return bool(spec.get("number"))
     view = View(seen(spec, form))
-    registers, bits, extent, _ = _form(contract, spec)
-    return (view.space == "register") == registers and view.bits == bits and view.static_shape[-1:] == (extent,)
+    kind, bits, extent, _ = _form(contract, spec)
+    alike = _memory(view.space) == kind and view.bits == bits
+    return alike and ("sized" in contract or view.static_shape[-1:] == (extent,))
 
 
 def _condition(source: object) -> Expression:
@@ -447,6 +453,24 @@ def _allocated(forms: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> lis
     return [{**form, "allocation": str(form.get("tensor") or name)} for form, name in zip(forms, own, strict=True)]
 
 
+def family_has(arch: str, floor: str) -> bool:
+    """Whether an architecture is at a floor with a letter: its family from a number on (`sm_100f`), or itself (`sm_100a`)."""
+    if not floor.endswith("f"):
+        return arch == floor
+    number = int("".join(filter(str.isdigit, floor)))
+    own = int("".join(filter(str.isdigit, arch)))
+    return arch[-1:] in {"a", "f"} and own // 10 == number // 10 and own >= number
+
+
+def elsewhere(contract: Mapping[str, Any], forms: Sequence[Mapping[str, Any]], parameter: str) -> bool:
+    """Whether a parameter describes an operand that is in another memory than the instruction takes it from."""
+    for spec, form in zip(contract["operands"], forms, strict=False):
+        described = spec.get("described")
+        if described and described["descriptor"] == parameter and form.get("space") != spec["space"]:
+            return True
+    return False
+
+
 def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[str, str] | None:
     """What is wrong with the function, the operands and the parameters: (expected, found)."""
     fault = function_problem(contract, call)
@@ -469,9 +493,12 @@ def operands_problem(contract: Mapping[str, Any], call: Mapping[str, Any], given
             return f"parameters among {', '.join(parameters)}", f"the unknown parameter {name}"
     for name, parameter in parameters.items():
         if name not in given:
-            if parameter["required"]:
+            if parameter["required"] and not elsewhere(contract, forms, name):
                 return f"the parameter {name}", "none"
             continue
+        floor, arch = parameter.get("arch"), call.get("arch")
+        if floor and arch and not family_has(str(arch), str(floor)):
+            return f"{floor} for {name}", str(arch)
         unless = parameter.get("unless")
         if unless is not None and unless in given:
             return f"{name} or {unless}", "both"

@@ -29,6 +29,11 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
         return isinstance(value, bool) or (isinstance(value, str) and Expression(value).is_condition)
     if kind == "barrier":
         return value in SPACES
+    if kind == "fixed":
+        return type(value) is type(parameter["default"]) and value == parameter["default"]
+    if kind == "words":
+        listed = cast("list[object]", value) if _list_of("integer", value) else []
+        return len(listed) == parameter["choices"][0] and all(not isinstance(one, int) or 0 <= one < 1 << 32 for one in listed)
     if kind == "word":
         return isinstance(value, str)
     if kind == "major":
@@ -49,7 +54,8 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
     if isinstance(value, str):
         found = Expression(value)
         return not found.is_condition and not (kind == "bytes" and found.names & THREAD_NAMES)
-    return number and (kind != "u64" or (isinstance(value, int) and 0 <= value < 1 << 64))
+    most = int(parameter.get("most") or (1 << 64) - 1)
+    return number and (kind != "u64" or (isinstance(value, int) and 0 <= value <= most))
 
 
 def is_number(type_: str, value: object) -> bool:

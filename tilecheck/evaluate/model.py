@@ -85,10 +85,11 @@ class Model:
         self.boxes = None if fields is None or self.case.problem is not None else BoxPoints(self.case, fields, self.scenes)
         """The clauses of a copy of a box."""
         self.operands = {operand.name: operand for operand in self.case.operands}
-        self.matrices = {o.name: descriptors.Matrix(self.case, o) for o in self.case.operands if o.described is not None}
+        described = [o for o in self.case.operands if o.described is not None and o.described["descriptor"] in self.case.parameters]
+        self.matrices = {o.name: descriptors.Matrix(self.case, o) for o in described}
         """The operands that are read through a descriptor."""
         given = [p for p in self.case.specs.values() if p["name"] in self.case.parameters and p["kind"] in parameters.LIMITED]
-        given = [p for p in given if p["kind"] != "u64" or isinstance(self.case.parameters[p["name"]], str)]
+        given = [p for p in given if p["kind"] not in {"u64", "words"} or parameters.expressed(self.case.parameters[p["name"]])]
         self.unplaced: set[str] = set()
         """The operands that have been found to have no known places."""
         self.limited = tuple(f"{p['name']}.{short}" for p in given for short in parameters.LIMITED[p["kind"]])
@@ -126,11 +127,11 @@ class Model:
         yield from (f"{p['name']}.operands" for p in given if p["kind"] == "bytes")
         yield from (f"{o.name}.index.range" for o in operands)
         yield from (f"{o.name}.bounds" for o in operands)
-        yield from (f"{o.name}.backing" for o in operands if o.described is None)
+        yield from (f"{o.name}.backing" for o in operands if o.name not in self.matrices)
         yield from (f"{o.name}.contiguous" for o in operands if not o.register and o.described is None and o.matrix is None)
         yield from (f"{o.name}.aligned" for o in operands if not o.register and o.matrix is None)
         yield from (f"{o.name}.{short}" for o in operands if o.matrix is not None for short in tmem.clauses(o.matrix))
-        yield from (f"{o.name}.{short}" for o in operands if o.described is not None for short in ("base.period", "descriptor", "backing"))
+        yield from (f"{o.name}.{short}" for o in operands if o.name in self.matrices for short in ("base.period", "descriptor", "backing"))
 
     def _parts(self, clause: str) -> tuple[Operand | None, str]:
         if clause not in self.clauses:
@@ -203,6 +204,8 @@ class Model:
 
     def _shaped(self, clause: str) -> Observation | None:
         name = clause.partition(".")[0]
+        if self.case.sized is not None:
+            return parameters.size_problem(name, self.case)
         return parameters.instruction_problem(self.case.specs[name], self.case.parameters[name])
 
     def _limited(self, clause: str, scene: Scene, thread: Thread) -> Observation | None:
@@ -500,7 +503,9 @@ class Model:
         seen: set[tuple[object, ...]] = set()
         extents = clauses.repeats(scene, operand)
         others = self.case.operands if operand.matrix is not None and operand.matrix.get("behind") else ()
-        everywhere = not operand.register and not operand.view.declared_names and not operand.view.tensor(scene.values).axes()
+        grouped = operand.matrix is not None and scene.launch.scope != "thread"
+        own = operand.view.tensor(scene.values).axes() - (clauses.PLACES if operand.view.space == "tmem" else set())
+        everywhere = not operand.register and not operand.view.declared_names and not own
         for thread in scene.launch.threads:
             if not scene.active(thread) or (_under_pred(short, operand) and not scene.predicate(thread)):
                 continue
@@ -508,7 +513,7 @@ class Model:
             environment = scene.environment(thread)
             key = (
                 thread if short == "owner" and not everywhere else None,
-                thread.warp if short == "partition" else thread if short == "distinct" and operand.matrix is not None else None,
+                thread.warp if short == "partition" else thread if short == "distinct" and grouped else None,
                 *(environment[name] for other in others for name in other.view.names),
                 group,
                 scene.launch.number(thread) if operand.holder_term is not None else None,
@@ -539,7 +544,7 @@ class Model:
             self.unplaced = set()
             failures = self._failures(budget)
             addressed = all(self._parts(clause)[1] not in ADDRESSED for clause in failures) and failures.keys().isdisjoint(self.limited)
-            addressed = addressed and f"{self.case.chunk}.shape" not in failures
+            addressed = addressed and failures.keys().isdisjoint(self._fixed())
             cells = [operand.name for operand in self.case.operands if operand.matrix is not None]
             addressed = addressed and failures.keys().isdisjoint(f"{name}.{short}" for name in cells for short in ("image", "distinct"))
             if self.boxes is not None:
@@ -606,10 +611,15 @@ class Model:
         owed = ("participation", *(f"{name}.{part}" for part in ("storage", "shape", "bounds", "base.period")))
         return owed if short == "descriptor" else (*owed, f"{name}.aligned", f"{name}.descriptor")
 
+    def _fixed(self) -> tuple[str, ...]:
+        """The clauses about parameters that fix extents."""
+        chunk = () if self.case.chunk is None else (f"{self.case.chunk}.shape",)
+        return chunk if self.case.sized is None else (*chunk, f"{self.case.sized['parameter']}.shape")
+
     def _premises(self, clause: str) -> tuple[str, ...]:
         """The clauses that must hold before this one is owed."""
         operand, short = self._parts(clause)
-        sized = () if self.case.chunk is None else (f"{self.case.chunk}.shape",)
+        sized = self._fixed()
         if self.boxes is not None and (self.boxes.own(clause) or clause.endswith(".operands")):
             return (*self.boxes.premises(clause), *(self.limited if clause.endswith(".operands") else ()))
         if clause.endswith(".operands"):
@@ -618,7 +628,9 @@ class Model:
         if clause in self.limited or clause in self.scalars or clause in self.shapes:
             return ("operands",)
         if operand is None or short in {"storage", "type"}:
-            return ("operands",) if short != "type" else (f"{clause.split('.', maxsplit=1)[0]}.storage",)
+            if short != "type" or self.case.typed:
+                return ("operands",)
+            return (f"{clause.split('.', maxsplit=1)[0]}.storage",)
         name = operand.name
         if short == "shape":
             return (*sized, "participation")

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tilecheck.evaluate.clauses import Observation, repeats, who
 from tilecheck.evaluate.domain import TooLargeError
 from tilecheck.evaluate.expressions import Expression, LimitError, Limits
 from tilecheck.evaluate.kinds import integers
 from tilecheck.evaluate.launch import Thread
+from tilecheck.evaluate.sized import shape_problem
 
 if TYPE_CHECKING:
     from tilecheck.evaluate.case import Case, Operand, Scene
 
-LIMITED = {"integer": ("index.range", "bounds"), "rank": ("index.range", "cluster"), "mask": ("index.range", "cluster"), "u64": ("bounds",)}
+LIMITED = {
+    "integer": ("index.range", "bounds"),
+    "rank": ("index.range", "cluster"),
+    "mask": ("index.range", "cluster"),
+    "u64": ("bounds",),
+    "words": ("bounds",),
+}
 """The clauses about the value of a parameter of each kind; of an operand of 64 bits only where it is an expression."""
 
 
@@ -37,6 +44,18 @@ def instruction_problem(parameter: Mapping[str, Any], value: object) -> Observat
     return None if value == wanted else Observation(f"{wanted}", f"{value}", f"{parameter['name']}: expected {wanted}, found {value}.")
 
 
+def size_problem(name: str, case: Case) -> Observation | None:
+    """Why a list is none of the shapes of the instruction."""
+    assert case.sized is not None
+    found = shape_problem(case.sized, case.parameters, case.arch)
+    return None if found is None else Observation(*found, f"{name}: expected {found[0]}, found {found[1]}.")
+
+
+def expressed(value: object) -> bool:
+    """Whether a value, or one of a list of values, is an expression."""
+    return isinstance(value, str) or (isinstance(value, list) and any(isinstance(one, str) for one in cast("list[object]", value)))
+
+
 def lonely(ctas: int) -> Observation | None:
     """A launch in which a CTA has no partner, of an instruction that works on pairs."""
     expected, actual = "a cluster of an even number of CTAs", f"{ctas} CTA{'' if ctas == 1 else 's'}"
@@ -51,6 +70,8 @@ def value(scene: Scene, name: str, thread: Thread | None) -> int:
 def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Observation | None:
     """A value outside what the parameter may be, in one executing thread."""
     name, kind, ctas = str(parameter["name"]), parameter["kind"], scene.launch.ctas
+    if kind == "words":
+        return _words(scene, name, thread)
     try:
         found = value(scene, name, thread)
     except LimitError:
@@ -60,7 +81,8 @@ def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obser
     elif kind == "mask":
         right, expected = 0 < found < 1 << ctas, f"a set of CTAs among 0 to {ctas - 1}: a mask from 1 to {(1 << ctas) - 1}"
     elif kind == "u64":
-        right, expected = 0 <= found < 1 << 64, f"0 <= {name} < 2^64"
+        most = int(parameter.get("most") or (1 << 64) - 1)
+        right, expected = 0 <= found <= most, f"0 <= {name} <= {most}"
     else:
         most = scene.case.parameters[parameter["most"]] if isinstance(parameter["most"], str) else parameter["most"]
         right, expected = 0 <= found <= most, f"0 <= {name} <= {most}"
@@ -69,6 +91,19 @@ def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obser
     own = f" (it is CTA {thread.cta} itself)" if kind == "rank" and found == thread.cta else ""
     actual = f"{name} = {found}{own}"
     return Observation(expected, actual, f"{who(scene, thread)}: expected {expected}, found {actual}.")
+
+
+def _words(scene: Scene, name: str, thread: Thread) -> Observation | None:
+    """A word that 32 bits do not hold."""
+    for k, one in enumerate(scene.case.parameters[name]):
+        try:
+            found = Expression(one).value(scene.environment(thread))
+        except LimitError:
+            continue
+        if not 0 <= found < 1 << 32:
+            expected, actual = f"0 <= {name}[{k}] < 2^32", f"{name}[{k}] = {found}"
+            return Observation(expected, actual, f"{who(scene, thread)}: expected {expected}, found {actual}.")
+    return None
 
 
 def number(scene: Scene, name: str, thread: Thread) -> float:

@@ -52,7 +52,7 @@ def decide(short: str, site: Site, unplaced: Collection[str] = ()) -> Observatio
             return _footprint(site, spec)
         if short == "distinct":
             return _split(site, spec) or _alone(site, spec)
-        return _begin(site, spec) or _behind(site, spec, unplaced) or _walked(site, spec)
+        return _begin(site, spec) or _behind(site, spec, unplaced) or _beside(site, spec, unplaced) or _walked(site, spec)
     except LimitError:
         return None
 
@@ -118,6 +118,23 @@ def _behind(site: Site, spec: Mapping[str, Any], unplaced: Collection[str]) -> O
     expected = where(cell >> 16, (cell & 0xFFFF) * CELL + rest)
     says = f"{expected} ({where(before, start)} of {name} plus {parameter} {far})"
     return site.fail(says, where(lane, bit), "starts the second region")
+
+
+def _beside(site: Site, spec: Mapping[str, Any], unplaced: Collection[str]) -> Observation | None:
+    """The first element lies in the lane of that of another operand of the same instruction."""
+    name = spec.get("beside")
+    if any(site.atom) or not name or name in unplaced:
+        return None
+    other = next(operand for operand in site.scene.case.operands if operand.name == name)
+    fixed, (lane, bit) = site.scene.fixed(other, site.thread), _first(site)
+    free = len(site.repeat) - len(site.operand.loops)
+    own = dict(zip(site.operand.loops, site.repeat[free:], strict=True))
+    steps = ((own[loop],) if loop in own else range(site.scene.case.repeat_axes[1][loop]) for loop in other.loops)
+    for step in product(*steps):
+        there, start = fixed.cell((*site.group, *site.repeat[:free], *step, *(0,) * len(other.atom_extents)))
+        if there != lane:
+            return site.fail(f"lane {there}, where {name} starts ({where(there, start)})", where(lane, bit), "starts in another lane")
+    return None
 
 
 def _walked(site: Site, spec: Mapping[str, Any]) -> Observation | None:

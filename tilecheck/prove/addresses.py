@@ -9,7 +9,7 @@ from tilecheck.layout.steps import Slice
 from tilecheck.prove import structure, tmem
 from tilecheck.prove.clause import NOTHING, Clause, Finding, coordinates, element, inside, ranges_of, within
 from tilecheck.prove.obligation import Obligation, Variable
-from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, repeat_variables
+from tilecheck.prove.problem import Problem, Side, atom_variables, base_residues, collect_terms, repeat_variables
 from tilecheck.scopes import hardware_terms, names_thread, written
 from tilecheck.spec.contract import ADDRESSING, Memory, Register
 from tilecheck.spec.limits import shared_floor, shared_limit
@@ -94,6 +94,7 @@ def divisors(problem: Problem) -> Iterator[Clause]:
     call = problem.call
     kinds = {p.name: p.kind for p in problem.contract.parameters}
     others = [v for name, v in call.parameters if isinstance(v, Expr) and name != "pred" and kinds.get(name) not in ADDRESSING]
+    others += [v for name, value in call.parameters if kinds.get(name) == "words" for v in collect_terms((value,))]
     if problem.context.undivided and not others:
         return
     statement = "every divisor of assumptions, guard, pred and other operands is positive, every shift amount at least 0"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError, InputError
 from tilecheck.fitting import chosen
-from tilecheck.prove import addresses, boxes, descriptors, operands, owners, parameters, scalars, tmem_cells
+from tilecheck.prove import addresses, boxes, descriptors, level, operands, owners, parameters, scalars, tmem_cells
 from tilecheck.prove.clause import Clause, Finding
 from tilecheck.prove.express import express, learn
 from tilecheck.prove.obligation import Outcome
@@ -21,7 +21,8 @@ from tilecheck.prove.race import hazards
 from tilecheck.prove.replay import counterexample, model_of
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import ERROR, PROVED, REFUTED, UNPROVED, VACUOUS, ClauseResult, Counterexample, Verdict
-from tilecheck.spec import BadSpelling, Contract, Memory, TensorMemory, arch_rank, contract_hash, find_contract, mnemonic_of
+from tilecheck.sizing import shape_of
+from tilecheck.spec import READINGS, BadSpelling, Contract, Memory, TensorMemory, arch_rank, contract_hash, find_contract, mnemonic_of
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term
 
@@ -33,9 +34,10 @@ EVALUATED = 500_000
 """Points that the evaluator looks at in an audit of one call."""
 
 
-def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
+def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT, reading: str = "") -> Verdict:
     """The verdict on a call: every clause of its contract, each failing one with its least counterexample.
 
+    reading: "isa", "cutlass" or "tirx": where documents disagree, what this one says; "" is what is legal by all of them, or as the decisions say.
     audit: every clause is proved again by SMT, and the call by the evaluator's brute force where it can enumerate; DisagreementError where they differ.
     rlimit: z3's resource limit for one query.
     """
@@ -43,7 +45,9 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
         from tilecheck.prove.agreement import check_agreement
 
         return check_agreement(call, audit=audit, rlimit=rlimit)
-    contract = find_contract(call.opcode)
+    if reading and reading not in READINGS:
+        raise InputError(f"found the reading {reading!r}, expected one of {', '.join(READINGS)}")
+    contract = find_contract(call.opcode, reading)
     if contract is None:
         mnemonic = mnemonic_of(call.opcode)
         return Verdict(call.id, call.opcode, ERROR, None, None, (), reason=f"no contract knows the mnemonic {mnemonic}")
@@ -61,10 +65,10 @@ def check(call: Call, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
     return replace(verdict, reason=missed) if missed and verdict.reason is None else verdict
 
 
-def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> list[Verdict]:
+def check_many(calls: Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT, reading: str = "") -> list[Verdict]:
     """The verdicts on many calls, in order. The cyclic garbage collector waits meanwhile: verdicts hold no cycles, and it would look at all of them again."""
     with _collector_waiting():
-        return [check(call, audit=audit, rlimit=rlimit) for call in calls]
+        return [check(call, audit=audit, rlimit=rlimit, reading=reading) for call in calls]
 
 
 @contextmanager
@@ -288,11 +292,13 @@ class Checker:
             findings = operands.storage_findings(side)
             if findings:
                 self.static(f"{name}.storage", operands.storage_statement(side), findings)
+                if problem.contract.typed and side.spec.dtypes is not None:
+                    self.static(f"{name}.type", operands.type_statement(side), operands.type_findings(side))
             elif self.clauses(problem, operands.retypes(problem, side)):
                 good.add(name)
                 wrong = operands.type_findings(side)
                 if wrong or side.spec.dtypes is not None:
-                    self.static(f"{name}.type", f"the elements of {side.name} are of a type the instruction takes", wrong)
+                    self.static(f"{name}.type", operands.type_statement(side), wrong)
         return good
 
     def shape(self, problem: Problem, good: set[str]) -> dict[str, tuple[int, ...]]:
@@ -319,10 +325,21 @@ class Checker:
         said = parameters.instruction(problem.call, problem.contract)
         if said is not None:
             self.static(*said)
+        if problem.contract.sized is not None:
+            if said is None or said[2]:
+                return False
+            self.needed(problem)
         asked = parameters.chunk(problem.call, problem.contract)
         if asked is not None:
             self.static(*asked)
         return asked is None or not asked[2]
+
+    def needed(self, problem: Problem) -> None:
+        """Notes the architecture that the shape of the instruction needs."""
+        sized, shape = problem.contract.sized, shape_of(problem.call, problem.contract)
+        size = None if sized is None or shape is None else sized.size(shape)
+        if size is not None and size.arch and arch_rank(size.arch) > arch_rank(self.arch_floor):
+            self.arch_floor = size.arch
 
     def predicated(self, problem: Problem) -> None:
         """Notes where pred is false wherever the call executes."""
@@ -345,6 +362,8 @@ class Checker:
                 inside.add(side.spec.name)
                 if isinstance(side.spec, TensorMemory):
                     tmem_cells.accesses(self, problem, side, side.spec, repeats, inside, placed)
+                    if side.spec.beside in inside:
+                        self.clauses(problem, level.beside(problem, side, side.spec, repeats))
                 elif isinstance(side.spec, Memory) and side.spec.described is not None:
                     descriptors.accesses(self, problem, side, side.spec, repeats)
                 else:

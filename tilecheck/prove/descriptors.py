@@ -78,7 +78,7 @@ def _matrix(spec: Memory, atom: tuple[AtomAxis, ...], major: str, ldo: int, sdo:
 
 def asked_bytes(call: Call, contract: Contract, spec: Memory) -> int:
     """The bytes modulo which an operand needs to know its base: the period of its swizzle, else what its rows start at multiples of."""
-    if spec.described is None:
+    if spec.described is None or call.parameter(spec.described.descriptor) is None:
         return spec.align_bytes
     mode = matrix_of(call, contract, spec).mode
     return spec.align_bytes if mode is None else max(spec.align_bytes, mode.period_bytes)
@@ -115,7 +115,8 @@ def field_findings(matrix: Matrix) -> list[Finding]:
 def fields(checker: Decisions, problem: Problem) -> None:
     """The clause `descriptor` of every described operand, as far as its fields decide it."""
     for side in problem.sides:
-        if isinstance(side.spec, Memory) and side.spec.described is not None:
+        described = side.spec.described if isinstance(side.spec, Memory) else None
+        if isinstance(side.spec, Memory) and described is not None and problem.call.parameter(described.descriptor) is not None:
             matrix = matrix_of(problem.call, problem.contract, side.spec)
             checker.static(f"{side.spec.name}.descriptor", statement(side, matrix), field_findings(matrix))
 

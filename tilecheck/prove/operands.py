@@ -9,7 +9,7 @@ from typing import cast
 
 from tilecheck.call import Call, Scalar, Value
 from tilecheck.layout.trace import RetypeCheck
-from tilecheck.layout.view import SPACES
+from tilecheck.layout.view import SPACES, View
 from tilecheck.prove import active, structure
 from tilecheck.prove.clause import NOTHING, Clause, Finding
 from tilecheck.prove.obligation import Obligation, Variable
@@ -21,6 +21,7 @@ from tilecheck.scalar.compose import missing
 from tilecheck.scopes import LANES, names_thread
 from tilecheck.spec.contract import KINDS, Contract, Memory, Parameter, Register
 from tilecheck.spec.descriptor import FIELD_NAMES, MAJORS
+from tilecheck.spec.grammar import arch_has
 from tilecheck.spec.tmem import TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.parse import is_truth, parse
@@ -85,14 +86,17 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
         if name not in known:
             takes = f"takes {', '.join(known)}" if known else "takes no parameter"
             found.append(Finding(f"the parameter {name} is unknown here: {contract.opcode} {takes}", ", ".join(known), name))
-        elif not _fits(value, known[name].kind) or misplaced(call, known[name]) or _unlisted(value, known[name]):
+        elif not _fits(value, known[name]) or misplaced(call, known[name]):
             wanted = _expected(known[name])
             found.append(Finding(f"the parameter {name} is {_said(value)}, expected {wanted}", wanted, _said(value)))
+        elif call.arch is not None and known[name].arch and not arch_has(call.arch, known[name].arch):
+            wanted = f"{known[name].arch} for {name}"
+            found.append(Finding(f"{name} needs {known[name].arch}, the call is for {call.arch}", wanted, call.arch))
         elif known[name].unless in given:
             other = str(known[name].unless)
             found.append(Finding(f"{name} and {other} exclude each other", f"{name} or {other}", f"{name} and {other}"))
     for parameter in contract.parameters:
-        if parameter.required and parameter.name not in given:
+        if parameter.required and parameter.name not in given and not elsewhere(call, contract, parameter):
             found.append(
                 Finding(f"the parameter {parameter.name} is missing: {contract.opcode} has it as an operand", parameter.name, "none")
             )
@@ -102,16 +106,41 @@ def parameter_findings(call: Call, contract: Contract) -> list[Finding]:
     return found
 
 
-def _unlisted(value: Value, parameter: Parameter) -> bool:
-    return parameter.kind == "selector" and value not in parameter.choices
+def elsewhere(call: Call, contract: Contract, parameter: Parameter) -> bool:
+    """Whether a parameter describes an operand that is not where the instruction takes it: what is wrong is its storage."""
+    pairs = zip(contract.operands, call.operands, strict=False)
+    described = ((spec, view) for spec, view in pairs if isinstance(spec, Memory) and spec.described is not None and isinstance(view, View))
+    return any(spec.described is not None and spec.described.descriptor == parameter.name and view.tensor.space != spec.space
+               for spec, view in described)  # fmt: skip
 
 
 def _expected(parameter: Parameter) -> str:
     """What a value of a parameter looks like: its choices by name, else its kind."""
+    if parameter.kind == "fixed":
+        return str(parameter.default)
+    if parameter.kind == "words":
+        return f"a list of {parameter.choices[0]} unsigned 32-bit integers"
+    if parameter.kind == "u64" and parameter.most:
+        return f"an unsigned integer of at most {parameter.most}"
     return f"the number {' or '.join(map(str, parameter.choices))}" if parameter.kind == "selector" else KINDS[parameter.kind]
 
 
-def _fits(value: Value, kind: str) -> bool:
+def _fits(value: Value, parameter: Parameter) -> bool:
+    """Whether a value is one that a parameter takes, whatever the symbols are."""
+    kind = parameter.kind
+    if kind == "fixed":
+        return type(value) is type(parameter.default) and value == parameter.default
+    if kind == "words":
+        count = parameter.choices[0]
+        whole = isinstance(value, tuple) and len(value) == count and _is_of(value, "coordinates")
+        return whole and isinstance(value, tuple) and all(not isinstance(one, int) or 0 <= one < 1 << 32 for one in value)
+    if kind == "selector" and value not in parameter.choices:
+        return False
+    most = parameter.most if kind == "u64" and isinstance(parameter.most, int) else 0
+    return _is_of(value, kind) and not (most and isinstance(value, int) and value > most)
+
+
+def _is_of(value: Value, kind: str) -> bool:
     if kind == "flag":
         return isinstance(value, bool)
     if kind == "barrier":
@@ -121,11 +150,11 @@ def _fits(value: Value, kind: str) -> bool:
     if kind == "major":
         return value in MAJORS
     if kind == "descriptor":
-        return _fits(value, "extents") and isinstance(value, tuple) and len(value) == len(FIELD_NAMES)
+        return _is_of(value, "extents") and isinstance(value, tuple) and len(value) == len(FIELD_NAMES)
     if kind == "steps":
-        return isinstance(value, tuple) and all(_fits(one, "coordinates") for one in value)
+        return isinstance(value, tuple) and all(_is_of(one, "coordinates") for one in value)
     if kind in {"extents", "shape", "coordinates"}:
-        return isinstance(value, tuple) and all(_fits(one, "integer" if kind == "coordinates" else "code") for one in value)
+        return isinstance(value, tuple) and all(_is_of(one, "integer" if kind == "coordinates" else "code") for one in value)
     if kind == "immediate":
         return isinstance(value, int) and not isinstance(value, bool) and -(1 << 31) <= value < 1 << 31
     if kind in {"chunk", "code", "selector"}:
@@ -166,18 +195,18 @@ def storage_findings(side: Side) -> list[Finding]:
     return found
 
 
+def type_statement(side: Side) -> str:
+    """What the type clause asks."""
+    return f"the elements of {side.name} are of a type the instruction takes"
+
+
 def type_findings(side: Side) -> list[Finding]:
     """A container the contract does not take."""
     takes = side.spec.dtypes
     if takes is None or side.form.dtype in takes:
         return []
-    return [
-        Finding(
-            f"{side.name} has elements of type {side.form.dtype}, the instruction takes {', '.join(takes)}",
-            ", ".join(takes),
-            side.form.dtype,
-        )
-    ]
+    wanted = ", ".join(takes) or "a type that its parameter names"
+    return [Finding(f"{side.name} has elements of type {side.form.dtype}, the instruction takes {wanted}", wanted, side.form.dtype)]
 
 
 def retypes(problem: Problem, side: Side) -> Iterator[Clause]:

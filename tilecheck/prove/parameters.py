@@ -14,8 +14,11 @@ from tilecheck.prove.clause import NOTHING, Clause, Finding, ranges_of
 from tilecheck.prove.obligation import Obligation, Outcome, Variable
 from tilecheck.prove.problem import Problem
 from tilecheck.scopes import CTA, LANES, ground, hardware_terms, written
+from tilecheck.sizing import shape_fault
 from tilecheck.spec.contract import ADDRESSING, Contract, Memory, Parameter
+from tilecheck.spec.instruction import Sized
 from tilecheck.symbolic import terms
+from tilecheck.symbolic.parse import parse
 from tilecheck.symbolic.terms import Expr, Term, var
 
 MOST_THREADS = 1 << 14
@@ -33,6 +36,8 @@ def chunk(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | No
 
 def instruction(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
     """(clause, statement, findings) about the shape of the instruction, where the call says it."""
+    if contract.sized is not None:
+        return _size(call, contract, contract.sized)
     parameter = contract.parameter("shape")
     given = None if parameter is None else call.parameter(parameter.name)
     if parameter is None or given is None:
@@ -41,6 +46,16 @@ def instruction(call: Call, contract: Contract) -> tuple[str, str, list[Finding]
     found = f"[{', '.join(map(str, given))}]" if isinstance(given, tuple) else str(given)
     wrong = [] if given == parameter.choices else [Finding(f"{parameter.name}: expected {wanted}, found {found}", wanted, found)]
     return f"{parameter.name}.shape", f"the shape of the instruction is {wanted}, as the opcode says", wrong
+
+
+def _size(call: Call, contract: Contract, sized: Sized) -> tuple[str, str, list[Finding]]:
+    fault = shape_fault(call, contract)
+    sentence = "" if fault is None else f"{sized.parameter}: expected {fault[0]}; found {fault[1]}"
+    return (
+        f"{sized.parameter}.shape",
+        f"the shape of one instruction is one of {sized.text}",
+        [] if fault is None else [Finding(sentence, *fault)],
+    )
 
 
 def barrier(call: Call, contract: Contract) -> tuple[str, str, list[Finding]] | None:
@@ -58,6 +73,9 @@ def clauses(problem: Problem) -> Iterator[Clause]:
     call, launch = problem.call, problem.call.launch
     low, high = INDEX_DTYPES[call.index_dtype]
     for parameter in problem.contract.parameters:
+        if parameter.kind == "words":
+            yield from _words(problem, parameter)
+            continue
         plain = parameter.kind == "u64"
         value = value_of(call, parameter) if parameter.kind in ADDRESSING or plain else None
         if value is None or (plain and isinstance(value, int)):  # a number is right or wrong as an operand
@@ -74,6 +92,21 @@ def clauses(problem: Problem) -> Iterator[Clause]:
 
         yield Clause(f"{parameter.name}.index.range", statement, whole, point="warp", proof=proof)
         yield _limited(problem, parameter, value, variables)
+
+
+def _words(problem: Problem, parameter: Parameter) -> Iterator[Clause]:
+    """Words of 32 bits that are expressions hold what they say, in every executing thread; numbers are right or wrong as operands."""
+    value = problem.call.parameter(parameter.name)
+    words = [parse(one) if isinstance(one, str) else one for one in value] if isinstance(value, tuple) else []
+    for word in words:
+        if not isinstance(word, Expr):
+            continue
+        own, asked = ground(word, problem.call.launch), written(word, problem.call.launch)
+        goal = terms.conj(terms.le(0, own), terms.lt(own, 1 << 32))
+        premise = terms.conj(problem.accessing, terms.has_value(asked))
+        variables = (*problem.symbols, *problem.thread_variables())
+        says = f"every word of {parameter.name} is at least 0 and below 2^32"
+        yield Clause(f"{parameter.name}.bounds", says, Obligation(variables, premise, goal), point="warp")
 
 
 def _limited(problem: Problem, parameter: Parameter, value: Term, variables: tuple[Variable, ...]) -> Clause:
@@ -102,7 +135,7 @@ def _limits(problem: Problem, parameter: Parameter, value: Term) -> tuple[str, s
 def largest(call: Call, parameter: Parameter) -> int:
     """The largest value of an integer parameter."""
     if parameter.kind == "u64":
-        return (1 << 64) - 1
+        return parameter.most if isinstance(parameter.most, int) and parameter.most else (1 << 64) - 1
     most = parameter.most if isinstance(parameter.most, int) else call.parameter(parameter.most)
     assert isinstance(most, int)
     return most

@@ -35,9 +35,10 @@ EVERY_BYTE = 0xFFFF
 
 def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[Hazard, ...]:
     """The hazards of a call whose addresses are in bounds."""
-    found = [_race(problem, side, repeats, tiers) for side in _stored(problem)]
+    several = many(problem, tiers)
+    found = [_race(problem, side, repeats, tiers, several) for side in _stored(problem)]
     found += [next((h for h in (_alias(problem, a, b, repeats, tiers) for a, b in _pairs(problem)) if h), None)]
-    found += [many(problem, tiers)]
+    found += [several]
     return tuple(hazard for hazard in found if hazard is not None)
 
 
@@ -57,7 +58,7 @@ def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, 
         if not isinstance(target.spec, Register):
             statement = f"no byte is read as one of {source.name} that is written as one of {target.name}"
         yield "alias", statement, _unread(problem, target, source, repeats)
-    if problem.contract.single and problem.call.scope == "thread":
+    if issued_once(problem):
         yield "issue.many", "no two threads of one CTA execute the call", alone(problem)
 
 
@@ -173,9 +174,14 @@ def alone(problem: Problem) -> Obligation:
     return Obligation(variables, premise, terms.negate(other))
 
 
+def issued_once(problem: Problem) -> bool:
+    """Whether the hazard `issue.many` says how many threads of a CTA execute."""
+    return problem.contract.single and problem.call.scope == "thread"
+
+
 def many(problem: Problem, tiers: Tiers) -> Hazard | None:
     """An instruction of one thread that several threads of a CTA execute, at thread scope."""
-    if not problem.contract.single or problem.call.scope != "thread" or problem.call.launch.threads == 1:
+    if not issued_once(problem) or problem.call.launch.threads == 1:
         return None
     everyone = problem.run.activity is True and problem.run.pred is True and problem.alone
     if not everyone and tiers.decide(alone(problem)).holds is not False:
@@ -213,8 +219,16 @@ def _row_bits(problem: Problem, spec: Memory) -> int:
     return spec.bits * prod(axis.extent for axis in problem.contract.atom if axis.name in spec.row)
 
 
-def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers) -> Hazard | None:
+def _race(problem: Problem, side: Side, repeats: tuple[int, ...], tiers: Tiers, several: Hazard | None) -> Hazard | None:
+    """several: that several threads of a CTA execute an instruction of one thread."""
     if isinstance(side.spec, TensorMemory):
+        if several is not None and tmem_cells.uniform(problem, side):
+            return Hazard("memory.race", f"several threads of a CTA store to the cells of {side.name}; which one wins is undefined")
+        if several is None and issued_once(problem):
+            meet = False if tmem_cells.distinct_digits(side) else tmem_cells.meeting(problem, side)
+            if meet is not None:
+                says = f"two repeats store to one cell of {side.name}; the later one wins, or adds to it"
+                return Hazard("memory.race", says) if meet else None
         if tmem_cells.apart(problem, side) and tiers.proved("structure") and not tiers.audit:
             return None
         repeats = own_repeats(problem, side)

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 
 from tilecheck.layout.axes import STORAGE
-from tilecheck.layout.strided import Axis, Factor, coalesced
+from tilecheck.layout.strided import Axis, Factor, Strided, coalesced
 from tilecheck.layout.tile import base_tile
 from tilecheck.prove import structure
 from tilecheck.prove.clause import Clause, coordinates, element
@@ -121,6 +121,12 @@ def _sums(axes: Iterable[Axis]) -> set[int] | None:
     if prod(extent for extent, _ in digits) > FEW:
         return None
     return {sum(d * stride for d, (_, stride) in zip(point, digits, strict=True)) for point in product(*(range(e) for e, _ in digits))}
+
+
+def begins(form: Strided, side: Side) -> set[int] | None:
+    """The lanes in which the first element of an instruction may lie; None where there are too many."""
+    sums = _sums(form.axes[: len(form.axes) - len(side.atom)])
+    return None if sums is None else {form.other.get(LANE, 0) + one for one in sums}
 
 
 def _lane_at(axis: Axis, coordinate: int) -> int | None:

@@ -17,13 +17,15 @@ from tilecheck.prove.decisions import Decisions
 from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.operands import own_repeats
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, repeat_variables, tied
-from tilecheck.scopes import CTA
+from tilecheck.scopes import CTA, names_thread
 from tilecheck.spec.tmem import CELL_BITS, LANE_BITS, TensorMemory
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import Term, var
 
 LEVELS = frozenset({"cta", "warp", "thread"})
 COPY, REGION = "@twin", "@second"
+MOST_CELLS = 1 << 22
+"""Cells that are counted one by one."""
 Cells = tuple[tuple[Variable, ...], tuple[Variable, ...], Term, Term, int]
 """(thread, what chooses a cell, whether it is accessed, its first bit, its bits)."""
 
@@ -99,6 +101,48 @@ def apart(problem: Problem, side: Side) -> bool:
             return False
         factors = [*factors, (2, _start(there) - _start(form))]
     return _whole(spec, form, factors) and injective(factors, max(spec.bits, CELL_BITS))
+
+
+def distinct_digits(side: Side) -> bool:
+    """Whether no two elements of one thread meet in a cell: the digits of the view number different ones, wherever it starts."""
+    spec, form = side.spec, side.strided
+    assert isinstance(spec, TensorMemory)
+    if form is None:
+        return False
+    factors = _numbers(form, spec)
+    return _whole(spec, form, factors) and injective(factors, max(spec.bits, CELL_BITS))
+
+
+def meeting(problem: Problem, side: Side) -> bool | None:
+    """Whether two repeats of one thread write one cell: the digits of the view decide, wherever it starts; None where they do not."""
+    import numpy as np
+
+    spec, form = side.spec, side.strided
+    assert isinstance(spec, TensorMemory)
+    start = None if form is None else form.start.remainder(CELL_BITS)
+    if form is None or start is None:
+        return None
+    front, back = len(problem.groups), len(form.axes) - len(side.atom)
+    sums: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
+    for axes in (form.axes[front:back], form.axes[back:]):
+        total = np.zeros(1, dtype=np.int64)
+        for extent, name, stride in (factor for axis in axes for factor in axis):
+            far = stride * LANE_BITS if name == tmem.LANE else stride
+            total = (total[:, None] + far * np.arange(extent, dtype=np.int64)).ravel()
+            if total.size > MOST_CELLS:
+                return None
+        sums.append(total)
+    if sums[0].size * sums[1].size > MOST_CELLS:
+        return None
+    cells_ = (start + sums[0][:, None] + sums[1]) // CELL_BITS
+    apart_ = [np.unique(row) for row in cells_]
+    return np.unique(np.concatenate(apart_)).size < sum(row.size for row in apart_)
+
+
+def uniform(problem: Problem, side: Side) -> bool:
+    """Whether all threads of a CTA see the same cells."""
+    varying = any(s.varies not in {"grid", "cluster", "cta"} for s in problem.call.symbols)
+    return not varying and not any(names_thread(term) for term in side.view.terms())
 
 
 def _numbers(form: Strided, spec: TensorMemory) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tilecheck.report import scalars
 from tilecheck.report.box import box_images
 from tilecheck.report.console import plain, render
+from tilecheck.report.instruction import instruction_rows
 from tilecheck.report.picture import lane_grid, register_grid
 from tilecheck.report.tmem import maps
 from tilecheck.spec import (
@@ -105,6 +106,7 @@ def as_text(explanation: Explanation, *, terminal: bool) -> str:
         parts += [_table([("opcode", opcode), *_general(contract)])]
         parts += [] if contract.scalar is None else _composed(contract.scalar)
         parts += [*_operands(contract), *_maps(contract)]
+        parts += [] if contract.word is None else [_table(rows) for rows in instruction_rows(contract, contract.word)]
     return "".join(render(part, terminal=terminal) for part in parts)
 
 
@@ -161,6 +163,7 @@ def issue_text(contract: Contract) -> str:
         text = ", ".join(f"{operand.name}{k}" for k in range(count))
         fields[operand.name] = text if count == 1 or "{{{" + operand.name + "}}}" in contract.issue else "{" + text + "}"
     fields |= {p.name: p.name for p in contract.parameters if p.operand and (p.required or p.default is not None)}
+    fields |= {} if contract.word is None else {"word": "idesc"}
     return contract.statement(fields, shown=True)
 
 

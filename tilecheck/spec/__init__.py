@@ -5,13 +5,25 @@ from tilecheck.spec.computed import Choice, Computed, Result, Scale
 from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, Unpacking, data
 from tilecheck.spec.descriptor import Described, Mode
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
+from tilecheck.spec.instruction import NumberType, Size, Sized, Typed, Word, WordField
 from tilecheck.spec.scalar import Composition, Definition, Instruction
 from tilecheck.spec.shared import Pool, Shared
-from tilecheck.spec.table import NEIGHBOURS, Entry, Family, built_in_families, contract_hash, find_contract, find_entry, mnemonic_of
+from tilecheck.spec.table import (
+    NEIGHBOURS,
+    READINGS,
+    Entry,
+    Family,
+    built_in_families,
+    contract_hash,
+    find_contract,
+    find_entry,
+    mnemonic_of,
+)
 from tilecheck.spec.tmem import TensorMemory
 
 __all__ = [
     "NEIGHBOURS",
+    "READINGS",
     "AtomAxis",
     "BadSpelling",
     "BoxCopy",
@@ -33,6 +45,7 @@ __all__ = [
     "Memory",
     "Mode",
     "Move",
+    "NumberType",
     "Operand",
     "Packing",
     "Parameter",
@@ -43,10 +56,15 @@ __all__ = [
     "Result",
     "Scale",
     "Shared",
+    "Size",
+    "Sized",
     "Slot",
     "TensorMemory",
+    "Typed",
     "Unpacking",
     "Walk",
+    "Word",
+    "WordField",
     "arch_has",
     "arch_rank",
     "both",

@@ -17,6 +17,7 @@ from tilecheck.spec.box import BoxCopy
 from tilecheck.spec.computed import Choice, Computed, Scale
 from tilecheck.spec.descriptor import MAJORS, Described, Encoding
 from tilecheck.spec.grammar import arch_has
+from tilecheck.spec.instruction import Sized, Typed, Word
 from tilecheck.spec.scalar import Composition
 from tilecheck.spec.shared import Shared
 from tilecheck.spec.tmem import TensorMemory
@@ -103,7 +104,7 @@ class Parameter:
     choices, step: the values of a chunk: one of these, or any positive multiple of `step`.
     most: the largest value of an integer, a number or the name of another parameter (the least is 0).
     default: the value of a PTX operand that the call does not give. then: the value in all steps but the first of the loops that the destination is
-    not over, None where the steps do not differ.
+    not over, None where the steps do not differ. arch: the lowest architecture that has it, "" for that of the opcode.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Parameter:
     most: int | str = 0
     default: bool | int | str | None = None
     then: bool | None = None
+    arch: str = ""
 
 
 KINDS = {
@@ -139,6 +141,8 @@ KINDS = {
     "word": "a word",
     "descriptor": "three integers [ldo_bytes, sdo_bytes, swizzle], written as numbers",
     "shape": "a list of integers, written as numbers",
+    "words": "a list of unsigned 32-bit integers",
+    "fixed": "the only value that there is",
     "major": f"a major axis, {' or '.join(repr(m) for m in MAJORS)}",
 }
 """The kinds of parameters, and what a value of each looks like.
@@ -146,7 +150,8 @@ KINDS = {
 predicate, flag, u64: as it says. chunk: the bytes that one instruction moves, below 2^32. selector: one of `choices`, written as a number. integer: from 0 to `most`. rank: the rank of a CTA of the cluster other
 than the executing thread's. mask: a set of CTAs of the cluster, bit k for rank k, not empty. barrier: completion adds the bytes to a barrier at one offset
 in the CTAs of the destination. bytes: what all instructions of the call together add to one such barrier. extents, coordinates, steps, code, word: fields of
-a copy of a box (see `BoxCopy`). immediate: stands in the statement as it is, from -2^31 to 2^31 - 1. descriptor, major: how a matrix in shared memory is read (see `Described`). shape: M, N and K of one instruction, which are `choices`.
+a copy of a box (see `BoxCopy`). immediate: stands in the statement as it is, from -2^31 to 2^31 - 1. descriptor, major: how a matrix in shared memory is read (see `Described`). shape: M, N and K of one instruction, which are `choices`, or
+as `Sized` says. words: as many as `choices` says. fixed: the default is the only value that there is.
 """
 
 
@@ -169,7 +174,9 @@ def parameter_text(p: Parameter, move: Move) -> str:
     if p.then is not None:
         text = "a condition: the first step adds to what stands in the destination where it holds, the later ones always"
     if p.kind == "shape":
-        text = f"the list [{', '.join(map(str, p.choices))}]"
+        text = f"the list [{', '.join(map(str, p.choices))}]" if p.choices else "M, N and K of one instruction, written as numbers"
+    if p.kind == "words":
+        text = f"{p.choices[0]} unsigned 32-bit integers"
     return text + ("" if p.default is None else f" ({str(p.default).lower()} by default)")
 
 
@@ -273,6 +280,8 @@ class Contract:
     no barrier parameter does). before: the statements that it executes first. encoding: the word that holds a descriptor. box: what is done with a tensor map; its atom in the table is empty (see `fitted`).
     scalar: what a scalar function of the call may be made of; the function says the operands, of which the table has none (see `chosen`).
     shared: what its calls have in common with the other calls of a kernel, None for nothing.
+    sized: what the shape that the call gives decides; in the table the extents of atoms are 0 then (see `sized_to`). typed: the types of the elements of
+    operands. word: the instruction descriptor. reading: the reading of documents that disagree, "" for the one that all accept.
     """
 
     opcode: str
@@ -303,6 +312,10 @@ class Contract:
     variants: tuple[Contract, ...] = ()
     scalar: Composition | None = None
     shared: Shared | None = None
+    sized: Sized | None = None
+    typed: tuple[Typed, ...] = ()
+    word: Word | None = None
+    reading: str = ""
     table: Contract | None = field(default=None, compare=False, repr=False)
     """The contract as it stands in the table, where this one is fitted to a call."""
 
@@ -374,7 +387,10 @@ class Contract:
 
     def shape_text(self, operand: Operand) -> str:
         """The loops and atom axes of an operand that has its own, in words: `m, k, row 16, word 8`."""
-        return ", ".join((*self.loops_of(operand), *(f"{axis.name} {axis.extent}" for axis in self.atom_of(operand))))
+        terms_ = {} if self.sized is None else dict(self.sized.extents)
+        extents = terms_.get(operand.name, tuple(axis.extent for axis in self.atom_of(operand)))
+        axes = zip(self.atom_of(operand), extents, strict=True)
+        return ", ".join((*self.loops_of(operand), *(f"{axis.name} {axis.extent or extent}" for axis, extent in axes)))
 
     @property
     def variants_text(self) -> str:
@@ -468,6 +484,10 @@ def data(contract: Contract) -> dict[str, Data]:
         **({} if contract.computed is None else {"computed": _fields(contract.computed)}),
         **({} if contract.scalar is None else {"scalar": _fields(contract.scalar)}),
         **({} if contract.shared is None else {"shared": _fields(contract.shared)}),
+        **({} if contract.sized is None else {"sized": _terms(contract.sized)}),
+        **({"typed": _fields(contract.typed)} if contract.typed else {}),
+        **({} if contract.word is None else {"word": _fields(contract.word)}),
+        **_written(contract, {"reading": ""}),
         **({"variants": tuple(data(one) for one in contract.variants)} if contract.variants else {}),
     }
 
@@ -528,7 +548,9 @@ def _box_data(box: BoxCopy) -> Data:
 
 def _parameter_data(p: Parameter) -> Data:
     common: dict[str, Data] = {"name": p.name, "kind": p.kind, "required": p.required, "needs": p.needs, "operand": p.operand}
-    return common | _written(p, {"unless": None, "bits": 64, "choices": (), "step": 1, "most": 0, "default": None, "then": None})
+    return common | _written(
+        p, {"unless": None, "bits": 64, "choices": (), "step": 1, "most": 0, "default": None, "then": None, "arch": ""}
+    )
 
 
 def _move_data(move: Move) -> Data:
@@ -569,7 +591,7 @@ def _operand_data(operand: Operand) -> dict[str, Data]:
             "replicas": _plain(operand.replicas),
             "slab": operand.slab,
             **({} if operand.atom is None else {"atom": _extents(operand.atom)}),
-            **_written(operand, {"over": None, "behind": None, "alone": False}),
+            **_written(operand, {"over": None, "behind": None, "alone": False, "beside": "", "note": ""}),
         }
     return {
         "kind": "memory",

@@ -30,6 +30,7 @@ BUILT_IN: dict[str, str] = {
     "tcgen05.ld": "tilecheck.contracts.tmem",
     "tcgen05.ld.red": "tilecheck.contracts.tmem",
     "tcgen05.st": "tilecheck.contracts.tmem",
+    "tcgen05.mma": "tilecheck.contracts.tcgen05_mma",
     "cvt": "tilecheck.contracts.conversions",
     "ewise": "tilecheck.contracts.ewise",
     **dict.fromkeys(
@@ -64,12 +65,24 @@ NEIGHBOURS = (
 ENTRY_POINTS = "tilecheck.contracts"
 
 
+READINGS = ("isa", "cutlass", "tirx")
+"""Documents that disagree here and there. Without a reading a contract asks what is legal by all of them, or as a decision says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One mnemonic of a family: its grammar, and the function from parsed qualifiers to the contract."""
+    """One mnemonic of a family: its grammar, and the function from parsed qualifiers to the contract.
+
+    read: the contract as one of `READINGS` has it, None where the documents agree.
+    """
 
     grammar: Grammar
     contract: Callable[[Mapping[str, str]], Contract]
+    read: Callable[[Mapping[str, str], str], Contract] | None = None
+
+    def form(self, qualifiers: Mapping[str, str], reading: str) -> Contract:
+        """The contract of parsed qualifiers under a reading, "" for none."""
+        return self.contract(qualifiers) if not reading or self.read is None else self.read(qualifiers, reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +97,7 @@ class Family:
         return next((e for e in self.entries if e.grammar.mnemonic == mnemonic), None)
 
 
-_contracts: dict[str, Contract | BadSpelling] = {}
+_contracts: dict[tuple[str, str], Contract | BadSpelling] = {}
 
 
 def mnemonic_of(opcode: str) -> str:
@@ -101,15 +114,17 @@ def find_entry(mnemonic: str) -> Entry | None:
     return _from_entry_points(mnemonic)
 
 
-def find_contract(opcode: str) -> Contract | BadSpelling | None:
-    """The contract of a spelling, what is wrong with the spelling, or None for an unknown mnemonic."""
-    if opcode not in _contracts:
+def find_contract(opcode: str, reading: str = "") -> Contract | BadSpelling | None:
+    """The contract of a spelling, what is wrong with the spelling, or None for an unknown mnemonic. reading: one of `READINGS`."""
+    found = _contracts.get((opcode, reading))
+    if found is None:
         entry = find_entry(mnemonic_of(opcode))
         if entry is None:
             return None
         qualifiers = entry.grammar.read(opcode)
-        _contracts[opcode] = qualifiers if isinstance(qualifiers, BadSpelling) else entry.contract(qualifiers)
-    return _contracts[opcode]
+        found = qualifiers if isinstance(qualifiers, BadSpelling) else entry.form(qualifiers, reading)
+        _contracts[opcode, reading] = found
+    return found
 
 
 def built_in_families() -> tuple[Family, ...]:

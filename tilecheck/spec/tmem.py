@@ -35,6 +35,7 @@ class TensorMemory:
     slab: whether the executing warp reaches the 32 lanes from 32 * (warpid % 4) on only.
     behind: (operand, parameter): the address of the first element is that of the operand's first element plus the parameter.
     alone: whether no two threads of one instance of the scope may write one cell (else that is the hazard `memory.race` only).
+    beside: the operand whose first element lies in the same lane as the first one of this operand, "" for none. note: what is to be said of the map.
     dtypes, atom, over: as of a register operand.
     """
 
@@ -52,6 +53,8 @@ class TensorMemory:
     slab: bool = False
     behind: tuple[str, str] | None = None
     alone: bool = False
+    beside: str = ""
+    note: str = ""
 
     @property
     def space(self) -> str:
@@ -79,4 +82,5 @@ class TensorMemory:
         second = "" if self.behind is None else f"; the address of the first is that of {self.behind[0]} plus {self.behind[1]}"
         reach = "; all in the 32 lanes from 32 * (warpid % 4) on" if self.slab else ""
         where = f"an element lies {self.lane} lanes and {self.column} elements of {self.bits} bits behind the first"
-        return f"{where}; {start}{second}{copies}{reach}"
+        level = f"; the first in the same lane as that of {self.beside}" if self.beside else ""
+        return f"{where}; {start}{level}{second}{copies}{reach}{f' ({self.note})' if self.note else ''}"
