@@ -133,3 +133,42 @@ def sixteen_nibbles_a_block() -> Call:
 @claim(refuted="dst.image")
 def nibbles_are_not_dense() -> Call:
     return packed_nibbles((128, 16, 1))
+
+
+# --- tcgen05 MMA ------------------------------------------------------------------------------------------------------
+
+TLane, TCol = axis("TLane"), axis("TCol")
+BANKED = TileLayout(S[(1, 1, 64, 2, 64) : (0 @ TCol, 0 @ TCol, 1 @ TLane, 64 @ TLane, 1 @ TCol)])
+"""D of M 64, N 128 of .ws: columns 0 to 63 in lanes 0 to 63, columns 64 to 127 beside them in lanes 64 to 127."""
+
+
+def stationary(d: View, n: int, stages: int) -> Call:
+    """M 64 in instructions of N columns: A in tensor memory with its two banks, B staged for each instruction one behind the other."""
+    banks = TileLayout(S[(1, 1, 2, 64, 16) : (0 @ TCol, 0 @ TCol, 64 @ TLane, 1 @ TLane, 1 @ TCol)] + 256 @ TCol)
+    a = Tensor("A", (1, 1, 2, 64, 16), "float16", space="tmem", layout=banks)
+    plain = ComposeLayout(3, 3, 3, TileLayout(S[(stages, 1, n, 16) : (64 * n, 0, 64, 1)]))
+    b = Tensor("B", (stages, 1, n, 16), "float16", space="shared", align=1024, layout=plain)
+    fields: dict[str, Any] = {"instruction_shape": (64, n, 16), "b_descriptor": (16, 1024, 3), "accum": False}
+    return apply("tcgen05.mma.ws.cta_group::1.kind::f16", d, a, b, scope="thread", launch=THREAD, **fields)
+
+
+def whole() -> Tensor:
+    """D as the one instruction of N 128 leaves it."""
+    return Tensor("D", (1, 1, 64, 128), "float32", space="tmem", layout=BANKED)
+
+
+@claim
+def one_instruction_of_128_columns() -> Call:
+    return stationary(whole().rearrange("m n r c -> m n r c"), 128, 1)
+
+
+@claim(refuted="d.image")
+def two_of_64_columns_are_not_its_columns_in_their_order() -> Call:
+    """Each of the two has its own boundary between the banks, at 32 columns: cutting D and B into columns 0 to 63 and 64 to 127 is another operation."""
+    return stationary(whole().rearrange("m n r (j c) -> m (n j) r c", j=2), 64, 2)
+
+
+@claim
+def two_of_64_columns_with_the_columns_that_each_holds() -> Call:
+    """Instruction j has columns 32 j to 32 j + 31 of either bank: a permuted view of D, and B staged in that order."""
+    return stationary(whole().rearrange("m n r (bank j c) -> m (n j) r (bank c)", bank=2, j=2), 64, 2)

@@ -69,6 +69,11 @@ TOLD = {
         ("byte 256", "byte 128", "ldo_bytes and sdo_bytes exchanged would"),
         "name the fields",
     ),
+    "C11": (
+        "repeat (0, 0), row 0, depth 1: element A[0, 0, 0, 1]",
+        ("byte 160 (128 before the XOR)", "byte 64"),
+        "lies as Swizzle(3,2,2) o S[(4,32,2,4):(256,1,128,32)]",
+    ),
     "D06": ("element SM[0]", ("a multiple of 128 bytes", "byte 64"), "start at a multiple of 128 bytes"),
     "D08": ("repeat 1", ("element SM[1, 0]", "byte 32"), "Pad the pitch of SM to a multiple of 128 bytes, for instance 64 instead of 16"),
     "E01": ("a row of the box", ("96 bytes", "the span of swizzle 1 is 32 bytes"), "rows of at most 32 bytes, or take swizzle 0"),

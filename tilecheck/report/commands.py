@@ -59,11 +59,14 @@ def check(request: Request) -> Result:
     items, errors = gather(request.operands, together=options.together)
     if errors:
         raise errors[0] if len(errors) == 1 else SeveralErrors(errors)
+    if options.certificates is not None and options.reading:
+        raise InputError("certificates are written of contracts without a reading: leave out --reading or --certificates")
     if options.certificates is not None:
         from tilecheck.certificates.folder import require_empty
 
         require_empty(options.certificates)
-    outcomes = check_items(with_arch(items, options.arch), jobs=options.jobs, audit=options.audit, rlimit=options.rlimit)
+    found = with_arch(items, options.arch)
+    outcomes = check_items(found, jobs=options.jobs, audit=options.audit, rlimit=options.rlimit, reading=options.reading)
     if options.certificates is not None:
         _certify(outcomes, options)
     status = exit_status(outcomes, strict=options.strict)

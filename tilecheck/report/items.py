@@ -142,12 +142,14 @@ def _for_arch(call: Call, arch: str) -> Call:
     return call if call.arch else dataclasses.replace(call, arch=arch)
 
 
-def check_items(items: Sequence[AnyItem], *, jobs: int = 1, audit: bool = False, rlimit: int | None = None) -> list[AnyOutcome]:
+def check_items(
+    items: Sequence[AnyItem], *, jobs: int = 1, audit: bool = False, rlimit: int | None = None, reading: str = ""
+) -> list[AnyOutcome]:
     """The outcome of every item, in order; with `jobs` > 1 the calls in that many processes.
 
-    audit: everything is proved again in other ways. rlimit: the solver's limit for one question, None for its own.
+    audit: everything is proved again in other ways. rlimit: the solver's limit for one question, None for its own. reading: as of `check`.
     """
-    one = partial(_checked, audit=audit, rlimit=rlimit)
+    one = partial(_checked, audit=audit, rlimit=rlimit, reading=reading)
     calls = [item for item in items if isinstance(item, Item)]
     jobs = min(jobs, len(calls))
     if jobs <= 1:
@@ -160,13 +162,13 @@ def check_items(items: Sequence[AnyItem], *, jobs: int = 1, audit: bool = False,
         return [next(checked if isinstance(item, Item) else others) for item in items]
 
 
-def check_item(item: Item, *, audit: bool = False, rlimit: int | None = None) -> Outcome:
+def check_item(item: Item, *, audit: bool = False, rlimit: int | None = None, reading: str = "") -> Outcome:
     """The outcome of one call; CheckFailedError where tilecheck itself fails."""
     from tilecheck.prove.check import check
 
     limits = {} if rlimit is None else {"rlimit": rlimit}
     try:
-        return Outcome(item, check(item.call, audit=audit, **limits))
+        return Outcome(item, check(item.call, audit=audit, reading=reading, **limits))
     except InputError as error:
         raise InputError(error.message, path=error.path, where=error.where or item.where) from error
     except Exception as error:
@@ -189,9 +191,9 @@ class CheckFailedError(Exception):
         return cls(f"{what}, while checking {name} of {where}", "" if call is None else json.dumps(call.to_json()))
 
 
-def _checked(item: AnyItem, *, audit: bool, rlimit: int | None) -> AnyOutcome:
+def _checked(item: AnyItem, *, audit: bool, rlimit: int | None, reading: str) -> AnyOutcome:
     if isinstance(item, Item):
-        return check_item(item, audit=audit, rlimit=rlimit)
+        return check_item(item, audit=audit, rlimit=rlimit, reading=reading)
     kernel = isinstance(item, KernelItem)
     try:
         return settled(item, audit=audit, rlimit=rlimit) if isinstance(item, KernelItem) else proved(item, audit=audit, rlimit=rlimit)

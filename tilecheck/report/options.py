@@ -75,6 +75,13 @@ class Options:
         False, "the calls of each JSON file are those of one kernel: check what they share, too", toml=False, only=("check",)
     )
     audit: bool = _option(False, "prove everything again by SMT, and by brute force where that is possible; they must agree", only=PROVING)
+    reading: str = _option(
+        "",
+        "where documents disagree, what this one says: isa, cutlass or tirx",
+        choices=("isa", "cutlass", "tirx"),
+        toml=False,
+        only=("check",),
+    )
     rlimit: int | None = _option(
         None,
         "what the solver may spend on one question, in its own units (the same on every machine)",
