@@ -32,6 +32,8 @@ def chosen(contract: Contract, call: Call) -> Contract:
     """
     if contract.scalar is not None and contract.table is None and call.function is not None:
         return _composed(Same(contract), call.function)
+    if not contract.variants or (contract.sized is not None and _own_fits(contract, call)):
+        return contract
     many = [(k, one) for k, one in enumerate(contract.variants) if len(one.operands) == len(call.operands)]
     for k, one in many:
         if _fits(one, call, range(len(one.operands))):
@@ -45,6 +47,11 @@ def _fits(variant: Contract, call: Call, which: Iterable[int]) -> bool:
     """Whether some operands of a call fit those of a variant; the extents of one whose shape the call says are open."""
     pairs = ((variant.operands[k], call.operands[k]) for k in which)
     return all(_suits(given, o, variant.atom_of(o)[-1].extent if variant.sized is None else None) for o, given in pairs)
+
+
+def _own_fits(contract: Contract, call: Call) -> bool:
+    """Whether the operands of a call fit those of the contract itself, so that they fit those of no variant."""
+    return len(call.operands) == len(contract.operands) and _fits(contract, call, range(len(contract.operands)))
 
 
 def _kind(space: str) -> str:

@@ -255,6 +255,74 @@ def box_ring(rng: random.Random) -> Document:
     return box(rng, 128, 4, f"{i} % 4", f"{i} % 16 * 128", {"name": i, "min": 0})
 
 
+# --- tensor memory ----------------------------------------------------------------------------------------------------
+
+MMA = "tcgen05.mma.cta_group::1.kind::f16"
+
+
+def product(rng: random.Random, steps: int, stages: int, stage: int | str, *symbols: Document) -> Document:
+    """One thread multiplies 128 x 16 by 16 x 256, `steps` times along K, out of one of `stages` 128B-swizzled tiles, some periods apart."""
+    dtype, column = rng.choice(HALVES), rng.randint(0, 256)
+    d = {
+        "name": f"D{rng.randrange(10_000)}",
+        "space": "tmem",
+        "dtype": "float32",
+        "shape": [1, 1, 128, 256],
+        "layout": layout((1, 1, 128, 256), ("256@TCol", "256@TCol", "1@TLane", "1@TCol")) + (f" + {column}@TCol" if column else ""),
+    }
+
+    def tile(name: str, rows: int) -> Document:
+        pitch = 64 * rows + 512 * rng.randint(0, 15)
+        return {
+            "name": f"{name}{rng.randrange(10_000)}",
+            "space": "shared",
+            "dtype": dtype,
+            "shape": [stages, steps, rows, 16],
+            "layout": "Swizzle(3,3,3) o " + layout((stages, steps, rows, 16), (pitch, 16, 64, 1)),
+            "align": rng.choice((1024, 2048, 4096)),
+            "view": [{"op": "slice", "begin": [stage, 0, 0, 0], "extent": [1, None, None, None]}],
+        }
+
+    found = {**call(MMA, "thread", 128, d, {}, *symbols), "operands": [d, tile("A", 128), tile("B", 256)], "guard": "tx == 0"}
+    fields = {"instruction_shape": [128, 256, 16], "a_descriptor": [16, 1024, 3], "b_descriptor": [16, 1024, 3], "accum": False}
+    return {**found, "parameters": fields}
+
+
+def mma_one(rng: random.Random) -> Document:
+    return product(rng, 1, 1, 0)
+
+
+def mma_steps(rng: random.Random) -> Document:
+    """Four steps along K in the lines of one tile."""
+    return product(rng, 4, 1, 0)
+
+
+def mma_loop(rng: random.Random) -> Document:
+    """The same out of four stages, one after the other."""
+    (i,) = names(rng, 1)
+    return product(rng, 4, 4, i, {"name": i, "min": 0, "max": 3})
+
+
+def tmem_load(rng: random.Random) -> Document:
+    """A warpgroup loads 128 lanes of 64 columns; slots side by side or apart."""
+    slot, column = rng.randint(1, 3), rng.randrange(449)
+    registers = {
+        "name": f"R{rng.randrange(10_000)}",
+        "space": "register",
+        "dtype": "float32",
+        "shape": [4, 32, 64],
+        "layout": layout((4, 32, 64), ("1@wid_in_wg", "1@laneid", slot), rng.randint(0, 7)),
+    }
+    cells = {
+        "name": f"T{rng.randrange(10_000)}",
+        "space": "tmem",
+        "dtype": "float32",
+        "shape": [4, 32, 64],
+        "layout": layout((4, 32, 64), ("32@TLane", "1@TLane", "1@TCol")) + (f" + {column}@TCol" if column else ""),
+    }
+    return call("tcgen05.ld.sync.aligned.32x32b.x64.b32", "warpgroup", 128, registers, cells)
+
+
 KINDS = (
     Kind("ld-thread", "ld.global.v4.b32, about 105 loads of a thread (SPEC)", ld_thread),
     Kind("ld-cta", "ld.global.v4.b32, every thread of a CTA (SPEC)", ld_cta),
@@ -267,6 +335,10 @@ KINDS = (
     Kind("box-256", "the same, box (256,64)", box_256, times=500, mixed=False),
     Kind("box-loop", "the same, box (128,64) in a loop over 4 stages", box_loop, times=5000, peer_most=6, mixed=False),
     Kind("box-ring", "the same, ring stage i % 4", box_ring, peer_most=6, mixed=False),
+    Kind("tmem-ld", "tcgen05.ld.32x32b.x64", tmem_load, mixed=False),
+    Kind("mma", "tcgen05.mma 128x256x16, f16", mma_one, times=500, peer_most=20, mixed=False),
+    Kind("mma-k4", "the same, 4 steps along K", mma_steps, times=500, peer_most=20, mixed=False),
+    Kind("mma-loop", "the same in a loop over 4 stages", mma_loop, times=500, peer_most=6, mixed=False),
 )
 
 
@@ -301,6 +373,13 @@ def swapped_lanes(rng: random.Random, document: Document) -> str:
     registers = document["operands"][0]
     registers["layout"] = registers["layout"].replace("4@laneid,1@laneid", "1@laneid,8@laneid").replace("1@warpid", "2@warpid")
     return "dst.owner"
+
+
+def swapped_lanes_of_warps(rng: random.Random, document: Document) -> str:
+    """Warps that read the lanes of other warps."""
+    cells = document["operands"][1]
+    cells["layout"] = cells["layout"].replace("32@TLane", f"{rng.choice((0, 64))}@TLane")
+    return "src.partition"
 
 
 def low_base(rng: random.Random, document: Document) -> str:
@@ -354,6 +433,33 @@ def far_stage(rng: random.Random, document: Document) -> str:
     return "dst.bounds"
 
 
+def far_columns(rng: random.Random, document: Document) -> str:
+    """A matrix past the last column."""
+    cells = next(one for one in document["operands"] if one["space"] == "tmem")
+    cells["layout"] = cells["layout"].split(" + ", maxsplit=1)[0] + f" + {rng.randint(480, 511)}@TCol"
+    return "d.footprint" if document["scope"] == "thread" else "src.footprint"
+
+
+def other_rows(rng: random.Random, document: Document) -> str:
+    """Rows in other lanes."""
+    cells = next(one for one in document["operands"] if one["space"] == "tmem")
+    cells["layout"] = cells["layout"].replace("1@TLane", f"{rng.choice((0, 2))}@TLane", 1)
+    return "d.image"
+
+
+def other_pitch(rng: random.Random, document: Document) -> str:
+    """A descriptor of groups that are another pitch apart."""
+    document["parameters"]["b_descriptor"][1] = 1024 + 16 * rng.randint(1, 63)
+    return "b.descriptor"
+
+
+def low_tile(rng: random.Random, document: Document) -> str:
+    """A swizzled tile on a base that is known to be aligned to half of the period only."""
+    document["operands"][1]["align"] = 512
+    return "a.base.period"
+
+
+OF_PRODUCTS = (far_columns, other_rows, other_pitch, low_tile)
 OF_BOXES = (low_base, narrow_base, half_a_chunk, compact_rows, far_stage)
 DAMAGES: dict[str, tuple[Callable[[random.Random, Document], str], ...]] = {
     "ld-thread": (low_base,),
@@ -364,6 +470,8 @@ DAMAGES: dict[str, tuple[Callable[[random.Random, Document], str], ...]] = {
     "x4-start": (low_base, swapped_lanes, half_a_warp, far_slice),
     "x4-ring": (low_base, swapped_lanes, half_a_warp, far_slice),
     **dict.fromkeys(("box-64", "box-256", "box-loop", "box-ring"), OF_BOXES),
+    **dict.fromkeys(("mma", "mma-k4", "mma-loop"), OF_PRODUCTS),
+    "tmem-ld": (far_columns, swapped_lanes_of_warps),
 }
 
 

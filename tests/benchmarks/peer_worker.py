@@ -23,17 +23,17 @@ from tvm_tirx.tirx.layout import ComposeLayout, Iter, TileLayout  # noqa: E402
 
 IMPORTED = time.perf_counter() - STARTED
 TARGET = Target({"kind": "cuda", "arch": "sm_100a"})
-LAYOUT = re.compile(r"(?:Swizzle\((\d+),(\d+),(\d+)\) o )?S\[\(([^)]*)\):\(([^)]*)\)\](?: \+ (\d+))?")
+LAYOUT = re.compile(r"(?:Swizzle\((\d+),(\d+),(\d+)\) o )?S\[\(([^)]*)\):\(([^)]*)\)\](?: \+ (\d+)(?:@(\w+))?)?")
 
 
 def layout_of(text):
     """The layout that a document writes."""
-    per_element, swizzle, atom, extents, strides, offset = LAYOUT.fullmatch(text).groups()
+    per_element, swizzle, atom, extents, strides, offset, moved = LAYOUT.fullmatch(text).groups()
     factors = []
     for extent, stride in zip(extents.split(","), strides.split(","), strict=True):
         number, _, axis = stride.partition("@")
         factors.append(Iter(int(extent), int(number), axis or "m"))
-    tile = TileLayout.from_iters(factors, [], {"m": int(offset)} if offset else {})
+    tile = TileLayout.from_iters(factors, [], {moved or "m": int(offset)} if offset else {})
     return tile if swizzle is None else ComposeLayout(int(per_element), int(swizzle), int(atom), tile)
 
 
@@ -55,6 +55,8 @@ def program(document):
     """The function that makes the call of a document: symbols with both bounds are loops, with one the loop without end, without bounds arguments."""
     if "box" in document["parameters"]:
         return box_program(document)
+    if document["opcode"].startswith("tcgen05."):
+        return load_program(document) if ".ld." in document["opcode"] else product_program(document)
     registers, memory = document["operands"]
     instruction, scope = T.ptx[document["opcode"]], document["scope"]
     launch = T.cuda.LaunchConfig(grid=(1,), block=tuple(document["launch"]["block"]))
@@ -119,6 +121,64 @@ def program(document):
             T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, memory, {named[0]: n}), scope=scope)
 
     return start
+
+
+def load_program(document):
+    """The same of a load from tensor memory, whose first cell is at address 0."""
+    registers, cells = document["operands"]
+    launch = T.cuda.LaunchConfig(grid=(1,), block=tuple(document["launch"]["block"]))
+    instruction, scope, dtype = T.ptx[document["opcode"]], document["scope"], cells["dtype"]
+    there = T.Tensor(cells["shape"], dtype, scope="tmem", layout=layout_of(cells["layout"]))
+    own_shape, own_layout = registers["shape"], layout_of(registers["layout"])
+
+    @T.function
+    def load():
+        with T.device_entry(launch=launch):
+            tile = T.cuda.decl_tmem(T.uint32(0), ty_args=[there])
+            own = T.alloc_local(own_shape, dtype, layout=own_layout)
+            T.cuda.tile.apply(instruction, region(own, registers, {}), region(tile, cells, {}), scope=scope)
+
+    return load
+
+
+def product_program(document):
+    """The same of a product: D in tensor memory at address 0, A and B in shared memory; the descriptors are the peer's to find."""
+    sums, left, right = document["operands"]
+    launch = T.cuda.LaunchConfig(grid=(1,), block=tuple(document["launch"]["block"]))
+    instruction, fields, symbols = T.ptx[document["opcode"]], document["parameters"], document["symbols"]
+    there = T.Tensor(sums["shape"], sums["dtype"], scope="tmem", layout=layout_of(sums["layout"]))
+    shape, accum, dtype = tuple(fields["instruction_shape"]), fields["accum"], left["dtype"]
+    a_shape, a_align, a_layout = left["shape"], left["align"], layout_of(left["layout"])
+    b_shape, b_align, b_layout = right["shape"], right["align"], layout_of(right["layout"])
+    stages = symbols[0]["max"] + 1 if symbols else 1
+    name = symbols[0]["name"] if symbols else ""
+
+    def multiplied(d, a, b, values):
+        factors = region(a, left, values), region(b, right, values)
+        return T.cuda.tile.apply(instruction, region(d, sums, {}), *factors, scope="thread", instruction_shape=shape, accum=accum)
+
+    if not symbols:
+
+        @T.function
+        def static():
+            with T.device_entry(launch=launch):
+                a = T.alloc_shared(a_shape, dtype, align=a_align, layout=a_layout)
+                b = T.alloc_shared(b_shape, dtype, align=b_align, layout=b_layout)
+                d = T.cuda.decl_tmem(T.uint32(0), ty_args=[there])
+                multiplied(d, a, b, {})
+
+        return static
+
+    @T.function
+    def loop():
+        with T.device_entry(launch=launch):
+            a = T.alloc_shared(a_shape, dtype, align=a_align, layout=a_layout)
+            b = T.alloc_shared(b_shape, dtype, align=b_align, layout=b_layout)
+            d = T.cuda.decl_tmem(T.uint32(0), ty_args=[there])
+            for i in T.serial(stages):
+                multiplied(d, a, b, {name: i})
+
+    return loop
 
 
 def box_program(document):

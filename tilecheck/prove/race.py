@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
+from tilecheck.call import Launch
 from tilecheck.prove import structure, tmem_cells
 from tilecheck.prove.clause import coordinates
 from tilecheck.prove.enumeration import Grid, make_grid
@@ -16,7 +18,7 @@ from tilecheck.prove.parameters import reaches, value_of
 from tilecheck.prove.periods import shortened
 from tilecheck.prove.problem import Problem, Side, atom_variables, copied, copied_variables, fixed, repeat_terms, repeat_variables, tied
 from tilecheck.prove.verdict import Hazard
-from tilecheck.scopes import CTA, THREAD, ground
+from tilecheck.scopes import CTA, LANES, THREAD, ground
 from tilecheck.spec.contract import Memory, Register
 from tilecheck.spec.tmem import CELL_BITS, LANE_BITS, TensorMemory
 from tilecheck.symbolic import terms
@@ -179,9 +181,28 @@ def issued_once(problem: Problem) -> bool:
     return problem.contract.single and problem.call.scope == "thread"
 
 
+def one_thread(problem: Problem) -> bool:
+    """Whether guard and facts leave one warp, and one lane of it: a number, or the elected one."""
+    warps, lanes = (problem.context.environment[name] for name in ("warpid", "laneid"))
+    if warps.low != warps.high:
+        return _lonely(problem.run.activity, problem.call.launch)
+    return lanes.low == lanes.high or terms.eq(var("laneid"), var(ELECTED)) in terms.conjuncts(problem.run.activity)
+
+
+@lru_cache(maxsize=256)
+def _lonely(activity: Term, launch: Launch) -> bool:
+    """Whether a condition on warp and lane alone holds of one thread of a CTA at most."""
+    if not terms.variables(activity) <= {"warpid", "laneid"}:
+        return False
+    threads = ({"warpid": thread // LANES, "laneid": thread % LANES} for thread in range(launch.threads))
+    return sum(bool(terms.evaluate(activity, thread)) for thread in threads if terms.evaluate(terms.has_value(activity), thread)) <= 1
+
+
 def many(problem: Problem, tiers: Tiers) -> Hazard | None:
     """An instruction of one thread that several threads of a CTA execute, at thread scope."""
     if not issued_once(problem) or problem.call.launch.threads == 1:
+        return None
+    if one_thread(problem):
         return None
     everyone = problem.run.activity is True and problem.run.pred is True and problem.alone
     if not everyone and tiers.decide(alone(problem)).holds is not False:

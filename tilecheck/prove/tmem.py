@@ -180,8 +180,7 @@ def image(problem: Problem, side: Side, spec: TensorMemory, repeats: tuple[int, 
     apart: whether the operand that it lies behind has places to compare with.
     """
     name, says = f"{spec.name}.image", f"{side.name} is laid out as the instruction has it: {spec.asks}"
-    begin = _begin(problem, side, spec, repeats)
-    yield Clause(name, says, begin, proof=begin_proof(side, spec))
+    yield Clause(name, says, lambda: _begin(problem, side, spec, repeats), proof=begin_proof(side, spec))
     if apart:
         yield Clause(name, says, lambda: _behind(problem, side, spec, repeats), proof=behind_proof(problem, side, spec))
 

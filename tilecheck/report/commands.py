@@ -66,7 +66,7 @@ def check(request: Request) -> Result:
 
         require_empty(options.certificates)
     found = with_arch(items, options.arch)
-    outcomes = check_items(found, jobs=options.jobs, audit=options.audit, rlimit=options.rlimit, reading=options.reading)
+    outcomes = check_items(found, jobs=options.jobs, audit=options.audit, rlimit=options.rlimit, reading=options.reading or "")
     if options.certificates is not None:
         _certify(outcomes, options)
     status = exit_status(outcomes, strict=options.strict)

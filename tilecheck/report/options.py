@@ -152,7 +152,7 @@ def add_options(parser: argparse.ArgumentParser, command: str) -> None:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction if about["toml"] else "store_true", **common)  # type: ignore[reportArgumentType]
         elif about["choices"]:
             choices = FORMATS_OF.get(command, FORMATS) if one.name == "format" else about["choices"]
-            if one.default not in choices:
+            if one.default not in choices and one.default is not None:
                 common["help"] = f"{about['help']} (default: {choices[0]})"
             parser.add_argument(flag, choices=choices, **common)  # type: ignore[reportArgumentType]
         else:
