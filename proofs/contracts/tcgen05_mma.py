@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from typing import Any
 
 from tilecheck import Launch, R, S, Tensor, Theorem, TileLayout, all_of, any_of, apply, axis, claim, eq, le, lt, not_, theorem
 from tilecheck.call import Call
@@ -16,7 +17,7 @@ from tilecheck.symbolic import Term, substitute, terms
 
 LANE, COLUMN = axis("TLane"), axis("TCol")
 ONE = Launch(block=(128,))
-FIRST = {"guard": "warpid == 0 and laneid == 0"}
+FIRST = "warpid == 0 and laneid == 0"
 F16 = "tcgen05.mma.cta_group::1.kind::f16"
 
 
@@ -165,8 +166,8 @@ def product(n: int = 64, repeats: int = 1, columns: TileLayout | None = None) ->
     d = Tensor("D", (1, 1, 128, n), "float32", space="tmem", layout=layout)
     left = Tensor("A", (1, repeats, 128, 16), "float16", space="shared", align=128, layout=unswizzled(repeats, 128))
     right = Tensor("B", (1, repeats, n, 16), "float16", space="shared", align=128, layout=unswizzled(repeats, n))
-    fields = {"instruction_shape": (128, n, 16), "a_descriptor": (128 * 16, 128, 0), "b_descriptor": (n * 16, 128, 0)}
-    return apply(F16, d, left, right, scope="thread", launch=ONE, accum=False, **FIRST, **fields)
+    fields: dict[str, Any] = {"instruction_shape": (128, n, 16), "a_descriptor": (128 * 16, 128, 0), "b_descriptor": (n * 16, 128, 0)}
+    return apply(F16, d, left, right, scope="thread", launch=ONE, guard=FIRST, accum=False, **fields)
 
 
 def unswizzled(repeats: int, rows: int) -> TileLayout:
