@@ -104,6 +104,11 @@ TOLD = {
         ("at most 512 columns", "608 columns", "512 of calls[0] + 32 of calls[1] + 32 of calls[2] + 32 of calls[3]"),
         "pack several buffers into one",
     ),
+    "F07": (
+        "calls[1] (done, tcgen05.commit.cta_group::2",
+        (".cta_group::2", ".cta_group::1", "calls[0] (product, tcgen05.mma.cta_group::1"),
+        "Write the same qualifier in every call",
+    ),
     "G06": ("group axis warp", ("extent 1", "2 are active"), "a region of shape [2, 32, 16, 1]"),
     "G01": ("chunk_bytes", ("expected 4, 8 or 16 bytes", "found 6 bytes"), "2 for 4 bytes, 4 for 8 bytes, 8 for 16 bytes"),
     "G04": ("element SM[0, 1]", ("byte 4", "byte 16"), "Give the element axis stride 1"),

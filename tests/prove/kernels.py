@@ -22,6 +22,25 @@ def call(opcode: str, operands: tuple[dict[str, Any], ...] = (), **more: Any) ->
     return read_call(document | {"operands": list(operands), "parameters": {k: v for k, v in more.items() if k not in keys}})
 
 
+def product(column: object = 0, factor: object = None, **more: Any) -> Call:
+    """A product of 128 x 64 x 16 in columns from `column` on; factor: the column of A in tensor memory, None for a matrix in shared memory."""
+    symbols = more.pop("symbols", [])
+    whole = "S[(1,1,128,512):(0@TCol,0@TCol,1@TLane,1@TCol)]"
+    target: dict[str, Any] = {"name": "D", "space": "tmem", "dtype": "float32", "shape": [1, 1, 128, 512], "layout": whole}
+    target["view"] = [{"op": "slice", "begin": [0, 0, 0, column], "extent": [None, None, None, 64]}]
+    pattern = "Swizzle(3,3,3) o S[(1,1,{},16):(0,16,64,1)]"
+    shared = {"space": "shared", "dtype": "float16", "align": 1024}
+    left: dict[str, Any] = {"name": "A", **shared, "shape": [1, 1, 128, 16], "layout": pattern.format(128)}
+    if factor is not None:
+        left = {"name": "A", "space": "tmem", "dtype": "float16", "shape": [1, 1, 128, 1024], "layout": whole.replace("512", "1024")}
+        left["view"] = [{"op": "slice", "begin": [0, 0, 0, f"2*({factor})"], "extent": [None, None, None, 16]}]
+    right = {"name": "B", **shared, "shape": [1, 1, 64, 16], "layout": pattern.format(64)}
+    fields = {"instruction_shape": [128, 64, 16], "accum": False, "b_descriptor": [16, 1024, 3]}
+    fields |= {} if factor is not None else {"a_descriptor": [16, 1024, 3]}
+    own = {"scope": "thread", "guard": "elected and warpid == 0", "symbols": symbols}
+    return call("tcgen05.mma.cta_group::1.kind::f16", (target, left, right), **{**own, **fields, **more})
+
+
 def loaded(column: object, count: int = 32, **more: Any) -> Call:
     """A warpgroup reads `count` columns of all lanes into registers."""
     registers = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernels import alloc, call, close, commit, free, loaded
+from kernels import alloc, call, close, commit, free, loaded, product
 
 from tilecheck import InputError, NotLegal, check, check_kernel, kernel
 from tilecheck.call import Call
@@ -47,6 +47,14 @@ HELD = {
     "pairs": (alloc(64, 2, launch=CLUSTER), commit(2, guard="tx == 0 and cbx == 0", launch=CLUSTER), free(64, 0, 2, launch=CLUSTER)),
     "other warps of a pair": (alloc(64, 2, launch=CLUSTER, guard="warpid == cbx"),),
     "a commit of each CTA": (commit(1, launch=CLUSTER),),
+    "a product in what is allocated": (alloc(128), product(64), loaded(64), commit(guard="elected and warpid == 0"), free(128)),
+    "a stage of a ring": (alloc(512), product("64*n", symbols=[N]), loaded("64*n + 32", symbols=[N]), free(512)),
+    "in two allocations": (alloc(256), alloc(128), product(192), loaded(320), loaded(224, 64)),
+    "where the kernel counts it": (alloc(64, taddr=192), product(192), free(64, 192)),
+    "columns of a kernel that allocates elsewhere": (product(448), loaded(0)),
+    "A beside D": (alloc(512), product(0, 64), product(64, 0), free(512)),
+    "A behind D by a symbol": (product("64*n", "64*n + 64", symbols=[N]),),
+    "an access that is never made": (alloc(64), product(448, pred=False), free(64)),
     "a load of what is allocated": (alloc(128), loaded(96), free(128)),
     "a stage that is loaded": (alloc(512), loaded("32*n", symbols=[N]), free(512)),
     "in one of two allocations": (alloc(256), alloc(64), loaded(224, 64), free(256), free(64, 256)),
@@ -67,11 +75,19 @@ BROKEN = {
     "one of two is freed": (("allocation.operands",), (alloc(64), alloc(64), free(64))),
     "after the permit": (("allocation.operands",), (alloc(64), close(), alloc(64))),
     "two groups": (("cta_group.opcode",), (commit(1, launch=CLUSTER), commit(2, guard="tx == 0 and cbx == 0", launch=CLUSTER))),
+    "a product before its allocation": (("columns.footprint",), (product(0), alloc(64), free(64))),
+    "a product behind its allocation": (("columns.footprint",), (alloc(64), product(32), free(64))),
+    "a load of what is freed": (("columns.footprint",), (alloc(128), product(0), free(128), loaded(0))),
+    "the last stage": (("columns.footprint",), (alloc(128), product("64*n", symbols=[N]))),
+    "between two allocations": (("columns.footprint",), (alloc(64), alloc(64, taddr=128), loaded(64, 128), product(0))),
+    "A in D": (("d.distinct",), (alloc(512), product(0, 56), free(512))),
+    "A in D for one symbol": (("d.distinct",), (product(64, "8*n", symbols=[{**N, "max": 8}]),)),
+    "a product of each warp": (("issue.participation",), (product(0, guard="elected"),)),
     "a load before its allocation": (("columns.footprint",), (loaded(0), alloc(64), free(64))),
-    "a load of what is freed": (("columns.footprint",), (alloc(64), free(64), loaded(0))),
+    "a load of 64 freed columns": (("columns.footprint",), (alloc(64), free(64), loaded(0))),
     "a load behind what is allocated": (("columns.footprint",), (alloc(64), loaded(48), free(64))),
     "the last stage that is loaded": (("columns.footprint",), (alloc(64), loaded("32*n", symbols=[N]), free(64))),
-    "between two allocations": (("columns.footprint",), (alloc(64), alloc(64, taddr=128), loaded(64, 128))),
+    "loaded between two allocations": (("columns.footprint",), (alloc(64), alloc(64, taddr=128), loaded(64, 128))),
     "two lanes": (("issue.participation",), (commit(guard="tx < 2"),)),
     "a lane of each warp": (("issue.participation",), (commit(guard="elected"),)),
     "every thread": (("issue.participation",), (commit(guard=True),)),
@@ -113,11 +129,18 @@ def test_a_finding_names_both_calls() -> None:
 
 
 def test_a_column_that_is_not_allocated_is_told() -> None:
-    example = answer(alloc(64), loaded("32*n", symbols=[N], id="stages")).shared.counterexample
+    example = answer(alloc(128), product("64*n", symbols=[N], id="stages")).shared.counterexample
     assert example is not None
-    assert (dict(example.symbols), example.warp, example.atom) == ({"n": 2}, 0, (0, 0))
-    assert (example.expected, example.actual) == ("a column among 0 to 63", "column 64")
-    assert example.sentence.startswith("calls[1] (stages, tcgen05.ld")
+    assert (dict(example.symbols), example.repeat, example.atom) == ({"n": 2, "elected": 0}, (0, 0), (0, 0))
+    assert (example.expected, example.actual) == ("a column among 0 to 127", "column 128")
+    assert example.sentence.startswith("calls[1] (stages, tcgen05.mma")
+
+
+def test_a_cell_that_is_written_and_read_is_told() -> None:
+    example = answer(product(64, "8*n", symbols=[{**N, "max": 8}])).shared.counterexample
+    assert example is not None
+    assert dict(example.symbols) == {"n": 8, "elected": 0}
+    assert example.actual == "lane 0, column 64"
 
 
 def test_the_total_is_told() -> None:

@@ -59,22 +59,24 @@ class KernelVerdict:
             raise NotLegal(wrong[0])
 
 
-def check_kernel(calls: Kernel | Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT) -> KernelVerdict:
+def check_kernel(calls: Kernel | Iterable[Call], *, audit: bool = False, rlimit: int = RLIMIT, reading: str = "") -> KernelVerdict:
     """The verdicts on the calls of one kernel, given in the order of its program text, and on what they share.
 
-    audit, rlimit: as of `check`; in an audit the evaluator decides what they share on its own, too.
+    audit, rlimit, reading: as of `check`; in an audit the evaluator decides what they share on its own, too.
     """
     whole = calls if isinstance(calls, Kernel) else kernel(calls)
-    verdicts = tuple(check(call, audit=audit, rlimit=rlimit) for call in whole.calls)
-    return KernelVerdict(verdicts, shared_verdict(whole, verdicts, audit=audit, rlimit=rlimit))
+    verdicts = tuple(check(call, audit=audit, rlimit=rlimit, reading=reading) for call in whole.calls)
+    return KernelVerdict(verdicts, shared_verdict(whole, verdicts, audit=audit, rlimit=rlimit, reading=reading))
 
 
-def shared_verdict(whole: Kernel, verdicts: Sequence[Verdict] | None = None, *, audit: bool = False, rlimit: int = RLIMIT) -> Verdict:
+def shared_verdict(
+    whole: Kernel, verdicts: Sequence[Verdict] | None = None, *, audit: bool = False, rlimit: int = RLIMIT, reading: str = ""
+) -> Verdict:
     """The verdict on what the calls of a kernel share; `verdicts`: those on the calls, where they are known already."""
-    found = verdicts or tuple(check(call, rlimit=rlimit) for call in whole.calls)
+    found = verdicts or tuple(check(call, rlimit=rlimit, reading=reading) for call in whole.calls)
     members: list[Member] = []
     for k, (call, own) in enumerate(zip(whole.calls, found, strict=True)):
-        contract = find_contract(call.opcode)
+        contract = find_contract(call.opcode, reading)
         if isinstance(contract, Contract) and contract.shared is not None:
             contract = fitted(contract, call)
             assert contract.shared is not None
