@@ -54,3 +54,6 @@ GEMMS = (
         shape="16x256b",
     ),
 )
+
+MASK = (0xFFFF0000, 0x1, 0, 0xAAAAAAAA)
+"""Output lanes that an mma leaves alone, by partition."""

@@ -148,7 +148,13 @@ def multiplied(machine: Machine, document: Document, issue: Issue) -> Iterator[E
             raise UnreadableError("shapes")
         if fields.get("accum", True):
             total = total + read[f"D{cta}"]
-        yield Expected(d, grid(d.shape), issue.values, cta, encoded(total, d.dtype))
+        raw = encoded(total, d.dtype)
+        if fields.get("disable_output_lane"):
+            words = np.array(fields["disable_output_lane"], dtype=np.int64).reshape(form.group, 4)[cta % form.group]
+            lane = np.broadcast_to(d.place(grid(d.shape), issue.values)["TLane"], raw.shape)
+            off = (words[lane // 32] >> (lane % 32)) & 1 == 1
+            raw = np.where(off, machine.read(d, grid(d.shape), issue.values, cta, document.scope), raw)
+        yield Expected(d, grid(d.shape), issue.values, cta, raw)
 
 
 def scaled(values: Numbers, scales: Numbers) -> Numbers:

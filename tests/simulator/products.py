@@ -212,7 +212,7 @@ class Product:
         if self.decoded.result == "float16":
             raw |= self.machine.noise.integers(0, 1 << 16, raw.shape, dtype=np.uint32) << 16
         if masked:
-            words = np.array(masked, dtype=np.int64)[-4:] if cta & 1 else np.array(masked, dtype=np.int64)[:4]
+            words = np.array(masked, dtype=np.int64).reshape(self.form.group, 4)[cta % self.form.group]
             enabled = (words[lane // 32] >> (lane % 32)) & 1 == 0
             raw = np.where(enabled, raw, self.machine.tmem[cta][lane, column])
         self.machine.tmem[cta][lane, column] = raw

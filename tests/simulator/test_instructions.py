@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.simulator.configurations import GEMMS
+from tests.simulator.configurations import GEMMS, MASK
 from tests.simulator.documents import Document
 from tests.simulator.forms import copies, transfer, transfers
 from tests.simulator.judge import judged
@@ -78,3 +78,12 @@ def test_products_are_numpys(gemm: Gemm):
 def test_each_call_of_a_product_does_what_its_views_say(gemm: Gemm):
     for name, call in build(gemm).documents.items():
         assert judged(call, {symbol["name"]: symbol["max"] for symbol in call["symbols"]}) == "", name
+
+
+@pytest.mark.parametrize("name", ["f16, 128B", "f16 into f16, M 64, negated", "pair, M 128"])
+def test_masked_lanes_keep_what_they_held(name: str):
+    gemm = next(gemm for gemm in GEMMS if gemm.name == name)
+    call = build(gemm).documents["mma next"]
+    free = judged(call, {"stage": 1})
+    call["parameters"]["disable_output_lane"] = [*MASK, *MASK[::-1]][: 4 * gemm.group]
+    assert (free, judged(call, {"stage": 1})) == ("", "")
