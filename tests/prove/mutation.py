@@ -87,13 +87,13 @@ def noticed(mutants: Mutants, sentence: str, cases: dict[str, Own], patch: Patch
 
 def change_contracts(patch: Patch, change: Callable[[Contract], Contract]) -> None:
     """Every contract is read through `change`."""
-    known: dict[str, object] = {}
+    known: dict[tuple[str, str], object] = {}
 
-    def find(opcode: str) -> object:
-        if opcode not in known:
-            found = find_contract(opcode)
-            known[opcode] = change(found) if isinstance(found, Contract) else found
-        return known[opcode]
+    def find(opcode: str, reading: str = "") -> object:
+        if (opcode, reading) not in known:
+            found = find_contract(opcode, reading)
+            known[opcode, reading] = change(found) if isinstance(found, Contract) else found
+        return known[opcode, reading]
 
     patch.setattr(checking, "find_contract", find)
 
@@ -113,20 +113,20 @@ def change_alignment(patch: Patch, change: Callable[[Memory], int]) -> None:
 
 def change_grammars(patch: Patch, change: Callable[[Grammar], Grammar], spelling: Callable[[str], str] = lambda opcode: opcode) -> None:
     """Every opcode is read by a changed grammar."""
-    known: dict[str, object] = {}
+    known: dict[tuple[str, str], object] = {}
 
-    def find(opcode: str) -> object:
-        if opcode not in known:
+    def find(opcode: str, reading: str = "") -> object:
+        if (opcode, reading) not in known:
             entry = find_entry(mnemonic_of(opcode))
             if entry is None:
                 return None
             qualifiers = change(entry.grammar).read(spelling(opcode))
-            known[opcode] = (
+            known[opcode, reading] = (
                 qualifiers
                 if isinstance(qualifiers, BadSpelling)
-                else dataclasses.replace(entry.contract(qualifiers), arch=change(entry.grammar).arch_floor(qualifiers))
+                else dataclasses.replace(entry.form(qualifiers, reading), arch=change(entry.grammar).arch_floor(qualifiers))
             )
-        return known[opcode]
+        return known[opcode, reading]
 
     patch.setattr(checking, "find_contract", find)
 

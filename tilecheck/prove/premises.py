@@ -62,8 +62,7 @@ def premises(call: Call, *, audit: bool = False, rlimit: int | None = None) -> t
 
 def with_premises(call: Call, *, audit: bool = False, rlimit: int | None = None) -> Verdict:
     """The verdict on a call with its premises; where there is none, `reason` says why."""
-    limits = {} if rlimit is None else {"rlimit": rlimit}
-    verdict = check(call, audit=audit, **limits)
+    verdict = check(call, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit)
     found = find_contract(call.opcode)
     contract = fitted(found, call) if isinstance(found, Contract) else question(call)
     if verdict.status not in {REFUTED, UNPROVED}:

@@ -196,7 +196,9 @@ def _checked(item: AnyItem, *, audit: bool, rlimit: int | None, reading: str) ->
         return check_item(item, audit=audit, rlimit=rlimit, reading=reading)
     kernel = isinstance(item, KernelItem)
     try:
-        return settled(item, audit=audit, rlimit=rlimit) if isinstance(item, KernelItem) else proved(item, audit=audit, rlimit=rlimit)
+        if isinstance(item, KernelItem):
+            return settled(item, audit=audit, rlimit=rlimit, reading=reading)
+        return proved(item, audit=audit, rlimit=rlimit)
     except InputError:
         raise
     except Exception as error:

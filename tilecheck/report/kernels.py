@@ -82,12 +82,12 @@ class KernelOutcome(Judged[KernelItem]):
         return where if "::" in where else f"kernel {name} ({where})" if name else f"kernel ({where})"
 
 
-def settled(item: KernelItem, *, audit: bool = False, rlimit: int | None = None) -> KernelOutcome:
-    """The outcome of what the calls of a kernel share."""
+def settled(item: KernelItem, *, audit: bool = False, rlimit: int | None = None, reading: str = "") -> KernelOutcome:
+    """The outcome of what the calls of a kernel share. reading: as of `check`."""
     from tilecheck.prove.kernel import shared_verdict
     from tilecheck.prove.tiers import RLIMIT
 
-    return KernelOutcome(item, shared_verdict(item.kernel, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit))
+    return KernelOutcome(item, shared_verdict(item.kernel, audit=audit, rlimit=RLIMIT if rlimit is None else rlimit, reading=reading))
 
 
 def facts(clause: ClauseResult) -> list[tuple[str, str]]:
