@@ -6,7 +6,7 @@ import csv
 import re
 from pathlib import Path
 
-from tilecheck.spec import Contract, find_contract, find_entry, mnemonic_of
+from tilecheck.spec import Contract, arch_has, find_contract, find_entry, mnemonic_of
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "reference" / "assemblers.md").read_text(encoding="utf-8")
@@ -28,6 +28,12 @@ def form(row: dict[str, str]) -> Contract | None:
         return None
     count = len(re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", row["operands"]))
     return next((one for one in found.variants if found.mnemonic in {"min", "max"} and len(one.operands) == count), found)
+
+
+def exists(row: dict[str, str], contract: Contract, arch: str) -> bool:
+    """Whether the ISA has a row on an architecture, with the operand that is written last too where it is a parameter of fewer."""
+    last = next((p for p in contract.parameters if p.name == row["note"].replace("-", "_")), None)
+    return contract.runs_on(arch) and (last is None or not last.arch or arch_has(arch, last.arch))
 
 
 def written(title: str, columns: int) -> list[list[str]]:
@@ -67,7 +73,7 @@ def test_the_page_lists_every_legal_row_that_is_taken_on_more_architectures():
 def test_no_legal_row_is_refused_where_the_isa_has_it():
     for row in LEGAL:
         contract = form(row)
-        assert contract is None or [arch for arch in ARCHITECTURES if contract.runs_on(arch) and arch not in accepted(row)] == [], row[
+        assert contract is None or [arch for arch in ARCHITECTURES if exists(row, contract, arch) and arch not in accepted(row)] == [], row[
             "opcode"
         ]
 
