@@ -15,22 +15,21 @@ cute/atom/mma_traits_sm100.hpp and cute/arch/mma_sm100_desc.hpp; the reference o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tilecheck.contracts.descriptors import TCGEN05, modes
+from tilecheck.contracts.descriptors import TCGEN05
+from tilecheck.contracts.tcgen05_kinds import FACTORS, KINDS, NARROW, SUM16, UE4M3, UE8M0, count_of, instruction_word, kind_of
+from tilecheck.contracts.tcgen05_places import K, M, N, accumulator, by_m, factor_in_cells, factor_in_memory, factors, halved, metadata
 from tilecheck.contracts.tensor_memory import FLOORS, GROUP
 from tilecheck.contracts.tensor_memory import shared as in_common
 from tilecheck.spec import (
     READINGS,
-    AtomAxis,
     Contract,
-    Described,
     Entry,
     Exclusion,
     Family,
     Floor,
     Grammar,
-    Memory,
     Move,
     NumberType,
     Operand,
@@ -40,56 +39,15 @@ from tilecheck.spec import (
     Slot,
     TensorMemory,
     Typed,
-    Word,
-    WordField,
     both,
     is_,
     other_than,
     written,
 )
-from tilecheck.symbolic import Term, var
+from tilecheck.symbolic import Term
 from tilecheck.symbolic.terms import eq, select
 
-ROW, COLUMN, DEPTH, FACTOR, BANK = (var(name) for name in ("row", "column", "depth", "factor", "bank"))
-M, N, K = (var(name) for name in ("M", "N", "K"))
-F16 = NumberType("f16", 0, ("float16",), ("bits16",))
-BF16 = NumberType("bf16", 1, ("bfloat16",), ("bits16",))
-TF32 = NumberType("tf32", 2, (), ("float32", "bits32"))
-RAW = ("uint8", "int8", "bits8")
-EIGHT = (NumberType("e4m3", 0, ("float8_e4m3fn",), RAW), NumberType("e5m2", 1, ("float8_e5m2",), RAW))
-NARROW = tuple(NumberType(name, code, (), RAW) for name, code in (("e2m3", 3), ("e3m2", 4), ("e2m1", 5)))
-"""Types of four and six bits lie in containers of eight."""
-E2M1 = NumberType("e2m1", 1, ("float4_e2m1fn",), ("uint4",))
-INTEGERS = (NumberType("u8", 0, ("uint8",), ("bits8",)), NumberType("s8", 1, ("int8",), ("bits8",)))
-UE8M0, UE4M3 = NumberType("ue8m0", 1, ("float8_e8m0fnu",)), NumberType("ue4m3", 0, ("float8_e4m3fn",))
-SUM16, SUM32 = NumberType("f16", 0, ("float16", "bits16")), NumberType("f32", 1, ("float32", "bits32"))
-SUMS = NumberType("s32", 2, ("int32", "bits32"))
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of numbers: bits of an element of A and B, their types, those of D, K of a dense instruction."""
-
-    bits: int
-    types: tuple[NumberType, ...]
-    sums: tuple[NumberType, ...]
-    depth: int
-
-
-# fmt: off
-KINDS: Mapping[str, Kind] = {
-    "f16": Kind(16, (F16, BF16), (SUM32, SUM16), 16),
-    "tf32": Kind(32, (TF32,), (SUM32,), 8),
-    "f8f6f4": Kind(8, (*EIGHT, *NARROW), (SUM32, SUM16), 32),
-    "i8": Kind(8, INTEGERS, (SUMS,), 32),
-    "mxf8f6f4": Kind(8, (*EIGHT, *NARROW), (SUM32,), 32),
-    "mxf4": Kind(4, (E2M1,), (SUM32,), 64),
-    "mxf4nvf4": Kind(4, (E2M1,), (SUM32,), 64),
-}
-# fmt: on
 FLOATS, SCALED = ("f16", "tf32", "f8f6f4"), ("mxf8f6f4", "mxf4", "mxf4nvf4")
-FACTORS = {"scale_vec::1X": 1, "scale_vec::2X": 2, "scale_vec::4X": 4, "block32": 0, "block16": 4}
-"""How many factors a row has; of .block32 as many as the kind has blocks of 32."""
 NAMED = ("scale_vec::1X", "scale_vec::2X", "scale_vec::4X")
 A_BUFFERS = tuple(f"collector::a::{op}" for op in ("fill", "use", "lastuse", "discard"))
 B_BUFFERS = tuple(f"collector::b{k}::{op}" for k in range(4) for op in ("fill", "use", "lastuse", "discard"))
@@ -151,7 +109,7 @@ WHY_K = "the documents disagree about K 96, docs/decisions/0093"
 
 def sizes(q: Mapping[str, str], reading: str) -> tuple[Size, ...]:
     """The shapes of a form, as documents are read: "" as all accept, "isa", "cutlass" or "tirx"."""
-    kind, pair = _kind(q), q["group"] == "cta_group::2"
+    kind, pair = kind_of(q), q["group"] == "cta_group::2"
     if q["ws"]:
         found = dict.fromkeys((32, 64, 128), STATIONARY)
     elif kind in SCALED:
@@ -167,7 +125,7 @@ def sizes(q: Mapping[str, str], reading: str) -> tuple[Size, ...]:
     if q["sp"]:
         return tuple(Size(m, _sparse(q, n), 2 * KINDS[kind].depth) for m, n in found.items() if m == 128 * int(q["group"][-1]))
     dense = [Size(m, n, KINDS[kind].depth) for m, n in found.items() if not q["shift"] or m >= 128]
-    if kind in {"mxf4", "mxf4nvf4"} and _count(q) == 2:
+    if kind in {"mxf4", "mxf4nvf4"} and count_of(q) == 2:
         dense += [Size(m, n, 96, "sm_103a") for m, n in found.items() if m == 256 or (not pair and reading == "tirx")]
     return tuple(dense)
 
@@ -177,197 +135,18 @@ def _sparse(q: Mapping[str, str], n: tuple[int, ...]) -> tuple[int, ...]:
     return STATIONARY[:2] if q["ws"] else n
 
 
-def _kind(q: Mapping[str, str]) -> str:
-    return q["kind"].removeprefix("kind::")
-
-
-def _count(q: Mapping[str, str]) -> int:
-    """The factors of a row (K 64 or 32)."""
-    return FACTORS.get(q["factors"], 0) or (1 if _kind(q) == "mxf8f6f4" else 2)
-
-
-# --- the data paths ---------------------------------------------------------------------------------------------------
-
-WHOLE: tuple[Term, Term] = (ROW, COLUMN)
-"""Row r in lane r."""
-SCATTERED: tuple[Term, Term] = (16 * (ROW // 16) + ROW, COLUMN)
-"""16 rows in each of the four slabs of 32 lanes."""
-
-
-def folded(parts: int, lanes: int) -> tuple[Term, Term]:
-    """The columns in so many equal parts, one beside the other in lanes."""
-    each = N // parts
-    return ROW + lanes * (COLUMN // each), COLUMN % each
-
-
-DATA_PATHS: Mapping[str, tuple[Term, Term]] = {
-    "A": WHOLE,
-    "B": folded(2, 64),
-    "C": SCATTERED,
-    "D": WHOLE,
-    "E": folded(2, 64),
-    "F": SCATTERED,
-    "G": folded(4, 32),
-}
-"""(lane, column) of element (row, column) of D, the columns counted in cells: table of PTX ISA 9.7.16.10.5."""
-
-
-def data_paths(q: Mapping[str, str]) -> dict[int, str]:
-    """The data path of each M of a form."""
-    if q["ws"]:
-        return {32: "G", 64: "E", 128: "D"}
-    if q["group"] == "cta_group::2":
-        return {128: "C" if q["sp"] else "B", 256: "A"}
-    return {64: "F", 128: "D"}
-
-
-def by_m(choices: Mapping[int, Term]) -> Term:
-    """A term for each M; the last one is that of the remaining M."""
-    *others, (_, found) = choices.items()
-    for m, term in reversed(others):
-        found = select(eq(M, m), term, found)
-    return found
-
-
-def accumulator(q: Mapping[str, str], bits: int) -> TensorMemory:
-    """D: each number in a cell of its own, one of 16 bits in the low half."""
-    paths = {m: DATA_PATHS[letter] for m, letter in data_paths(q).items()}
-    column = by_m({m: column for m, (_, column) in paths.items()})
-    return TensorMemory(
-        "d",
-        bits=bits,
-        lane=by_m({m: lane for m, (lane, _) in paths.items()}),
-        column=2 * column if bits == 16 else column,
-        write=True,
-        atom=(AtomAxis("row", 0), AtomAxis("column", 0)),
-        over=("m", "n"),
-        first_lanes=(0, 16),
-        alone=True,
-    )
-
-
-def factor_in_cells(q: Mapping[str, str], bits: int, reading: str) -> TensorMemory:
-    """A in tensor memory, packed: rows as those of D, all of K in each part of the lanes that holds columns of D.
-
-    With .ws and M of 64 or 32 the view has an axis for these parts, in front; for a pair of CTAs with M 128 the view has a replica.
-    """
-    own = {m: SCATTERED[0] if letter in "CF" and reading != "tirx" else ROW for m, letter in data_paths(q).items()}
-    bank = select(eq(M, 64), 64, 32) * BANK if q["ws"] else 0
-    return TensorMemory(
-        "a",
-        bits=bits,
-        lane=by_m(own) + bank,
-        column=DEPTH,
-        write=False,
-        atom=(*((AtomAxis("bank", 0),) if q["ws"] else ()), AtomAxis("row", 0), AtomAxis("depth", 0)),
-        over=("m", "k"),
-        first_lanes=(0, 16),
-        beside="" if q["ws"] or reading == "tirx" else "d",
-    )
-
-
-def metadata(words: int) -> TensorMemory:
-    """Which elements of A a sparse form has: words of 32 bits in the lanes of A."""
-    return TensorMemory(
-        "sp_meta",
-        bits=32,
-        lane=ROW,
-        column=var("word"),
-        write=False,
-        dtypes=("uint32", "int32", "bits32"),
-        atom=(AtomAxis("row", 128), AtomAxis("word", words)),
-        over=("m", "k"),
-        first_bits=128,
-    )
-
-
-def factors(name: str, axis: str, over: tuple[str, str], count: int) -> TensorMemory:
-    """Scale factors: those of row r in lane r % 32, in byte 4 * (r // 32) and up to three behind it, in each of the four slabs."""
-    place = var(axis)
-    return TensorMemory(
-        name,
-        bits=8,
-        lane=place % 32,
-        column=4 * (place // 32) + FACTOR,
-        write=False,
-        atom=(AtomAxis(axis, 0), AtomAxis("factor", 0)),
-        over=over,
-        first_bits=8 * count,
-        replicas=((4, 32),),
-    )
-
-
-def halved(one: TensorMemory) -> TensorMemory:
-    """Factors of B as CUTLASS has them for M 128 of two CTAs: those of each half of N in two slabs of its own."""
-    half = N // 2
-    place = COLUMN % half
-    lane, column = place % 32 + 64 * (COLUMN // half), 4 * (place // 32) + FACTOR
-    return replace(one, lane=select(eq(M, 128), lane, one.lane), column=select(eq(M, 128), column, one.column))
-
-
-def factor_in_memory(name: str, axis: str, over: tuple[str, str], kind: str) -> Memory:
-    """A or B in shared memory."""
-    bits = KINDS[kind].bits
-    return Memory(
-        name,
-        "shared",
-        bits=bits,
-        row=(),
-        align_bytes=16,
-        write=False,
-        atom=(AtomAxis(axis, 0), AtomAxis("depth", 0)),
-        over=over,
-        described=Described(f"{name}_descriptor", f"{name}_major", across=axis, along="depth", modes=modes(bits, "k", "mn")),
-    )
-
-
-# --- the instruction descriptor ---------------------------------------------------------------------------------------
-
-
-def instruction_word(q: Mapping[str, str]) -> Word:
-    """The fields of PTX ISA 9.7.16.4.2: for kinds without factors, for mxf8f6f4, for mxf4 and mxf4nvf4."""
-    kind, scaled = _kind(q), bool(q["scaled"])
-    four = kind in {"mxf4", "mxf4nvf4"}
-    found = [WordField("sparse", 2, 1, ("always", int(bool(q["sp"]))))]
-    if not scaled:
-        found += [
-            WordField("saturate", 3, 1, ("flag", "sat_d") if kind == "i8" else ("always", 0)),
-            WordField("d_type", 4, 2, ("type", "d")),
-        ]
-    else:
-        found.append(WordField("sfb_id", 4, 2, ("byte", "sfb")))
-    found += [WordField("a_type", 7, 3, ("type", "a")), WordField("b_type", 10, 2 if four else 3, ("type", "b"))]
-    if kind != "i8":
-        found += [WordField("negate_a", 13, 1, ("flag", "neg_a")), WordField("negate_b", 14, 1, ("flag", "neg_b"))]
-    if not four:
-        found += [WordField("transpose_a", 15, 1, ("major", "a_major")), WordField("transpose_b", 16, 1, ("major", "b_major"))]
-    found.append(WordField("n", 17, 6, ("size", "N", 8)))
-    if not scaled:
-        found += [WordField("m", 24, 5, ("size", "M", 16)), WordField("max_shift", 30, 2, ("always", 0))]
-    else:
-        found += [
-            WordField("scale_type", 23, 1, ("type", "sfa")),
-            WordField("m", 27, 2, ("size", "M", 128)),
-            WordField("sfa_id", 29, 2, ("byte", "sfa")),
-        ]
-        if four:
-            found.append(WordField("k_96", 31, 1, ("is", "K", 96)))
-    name = "mxf4" if four else kind if scaled else "dense"
-    return Word(f"the instruction descriptor ({name})", tuple(found), "PTX ISA 9.7.16.4.2")
-
-
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
 def _types(q: Mapping[str, str], sums: tuple[NumberType, ...]) -> tuple[Typed, ...]:
-    kind = KINDS[_kind(q)]
+    kind = KINDS[kind_of(q)]
     along = tuple(one.name for one in NARROW) + (("e2m1",) if kind.bits == 4 else ())
-    halves = tuple(("f16", name, ("f16",)) for name in "ab") if _kind(q) == "f16" else ()
+    halves = tuple(("f16", name, ("f16",)) for name in "ab") if kind_of(q) == "f16" else ()
     found = [Typed(name, kind.types, f"{name}_format", along=along) for name in "ab"]
     found.append(Typed("d", sums, needs=halves))
     if q["scaled"]:
         # blocks of 16 take both types, those of 32 the powers of two
-        own = (UE8M0, UE4M3) if _kind(q) == "mxf4nvf4" and _count(q) == 4 else (UE8M0,)
+        own = (UE8M0, UE4M3) if kind_of(q) == "mxf4nvf4" and count_of(q) == 4 else (UE8M0,)
         found.append(Typed("sfa", own))
         found.append(Typed("sfb", own, needs=tuple((one.name, "sfa", (one.name,)) for one in own)))
     return tuple(found)
@@ -375,7 +154,7 @@ def _types(q: Mapping[str, str], sums: tuple[NumberType, ...]) -> tuple[Typed, .
 
 def _parameters(q: Mapping[str, str], *, shared: bool) -> tuple[Parameter, ...]:
     """shared: whether A lies in shared memory."""
-    kind, masks = _kind(q), 4 * int(q["group"][-1])
+    kind, masks = kind_of(q), 4 * int(q["group"][-1])
     found = [Parameter("instruction_shape", "shape", required=True)]
     found += [Parameter(f"{name}_descriptor", "descriptor", required=True) for name in ("ab" if shared else "b")]
     found.append(Parameter("a_major", "major" if shared else "fixed", default="k"))
@@ -410,7 +189,7 @@ def _extents(q: Mapping[str, str], *, shared: bool) -> tuple[tuple[str, tuple[Te
     held = K // 2 if q["sp"] else K
     found: list[tuple[str, tuple[Term, ...]]] = [("d", (rows, N)), ("a", (*bank, rows, held)), ("b", (N // group, K))]
     if q["scaled"]:
-        count = select(eq(K, 96), 3 * _count(q) // 2, _count(q)) if _kind(q) != "mxf8f6f4" else 1
+        count = select(eq(K, 96), 3 * count_of(q) // 2, count_of(q)) if kind_of(q) != "mxf8f6f4" else 1
         found += [("sfa", (rows, count)), ("sfb", (N, count))]
     return tuple(found)
 
@@ -419,8 +198,8 @@ def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
     group, own = int(q["group"][-1]), sizes(q, reading)
     others = tuple((name, found) for name in READINGS if name != reading and (found := sizes(q, name)) != own)
     starts: tuple[tuple[str, Term], ...] = ()
-    if q["scaled"] and _kind(q) != "mxf8f6f4":
-        starts = tuple((name, select(eq(K, 96), 32, 8 * _count(q))) for name in ("sfa", "sfb"))
+    if q["scaled"] and kind_of(q) != "mxf8f6f4":
+        starts = tuple((name, select(eq(K, 96), 32, 8 * count_of(q))) for name in ("sfa", "sfb"))
     copies = (("a", 128, ((2, 64),)),) if not shared and group == 2 else ()
     halves = bool(q["scaled"]) and group == 2 and reading == "cutlass"
     notes = (("sfb", 128, "that each CTA has all N in every slab stands in no document of NVIDIA, docs/decisions/0092"),)
@@ -430,7 +209,7 @@ def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
         _extents(q, shared=shared),
         starts,
         (*copies, *((("sfb", 128, ((2, 32),)),) if halves else ())),
-        multiples=(("b_major", "mn", 16 * group),) if KINDS[_kind(q)].bits == 8 else (),
+        multiples=(("b_major", "mn", 16 * group),) if KINDS[kind_of(q)].bits == 8 else (),
         notes=notes if q["scaled"] and group == 2 and not halves else (),
         others=others,
         why=WHY_K if q["scaled"] else WHY_N,
@@ -439,15 +218,15 @@ def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
 
 def _form(q: Mapping[str, str], reading: str, bits: int, *, shared: bool) -> Contract:
     """One form: D of so many bits, A in shared or in tensor memory."""
-    kind, name, pair = KINDS[_kind(q)], _kind(q), q["group"] == "cta_group::2"
+    kind, name, pair = KINDS[kind_of(q)], kind_of(q), q["group"] == "cta_group::2"
     sums = tuple(one for one in kind.sums if (one is SUM16) == (bits == 16))
     a = factor_in_memory("a", "row", ("m", "k"), name) if shared else factor_in_cells(q, kind.bits, reading)
     operands: list[Operand] = [accumulator(q, bits), a, factor_in_memory("b", "column", ("n", "k"), name)]
     if q["sp"]:
         operands.append(metadata(1 if kind.bits > 8 else 2))
     if q["scaled"]:
-        sfb = factors("sfb", "column", ("n", "k"), _count(q))
-        operands += [factors("sfa", "row", ("m", "k"), _count(q)), halved(sfb) if pair and reading == "cutlass" else sfb]
+        sfb = factors("sfb", "column", ("n", "k"), count_of(q))
+        operands += [factors("sfa", "row", ("m", "k"), count_of(q)), halved(sfb) if pair and reading == "cutlass" else sfb]
     return Contract(
         opcode=GRAMMAR.spell(q),
         mnemonic="tcgen05.mma",
@@ -479,7 +258,7 @@ def _form(q: Mapping[str, str], reading: str, bits: int, *, shared: bool) -> Con
 
 def read_as(q: Mapping[str, str], reading: str) -> Contract:
     """The contract under a reading of the documents: A in shared memory and D of 32 bits, with the other cases as variants."""
-    halves = SUM16 in KINDS[_kind(q)].sums
+    halves = SUM16 in KINDS[kind_of(q)].sums
     forms = [(bits, shared) for shared in (True, False) for bits in ((32, 16) if halves else (32,)) if not (shared and q["shift"])]
     first, *others = (_form(q, reading, bits, shared=shared) for bits, shared in forms)
     return replace(first, variants=tuple(others))

@@ -9,7 +9,9 @@ from typing import Any
 
 from tilecheck import Launch, R, S, Tensor, Theorem, TileLayout, all_of, any_of, apply, axis, claim, eq, le, lt, not_, theorem
 from tilecheck.call import Call
-from tilecheck.contracts.tcgen05_mma import DATA_PATHS, GRAMMAR, data_paths, instruction_word, mma, sizes
+from tilecheck.contracts.tcgen05_kinds import instruction_word
+from tilecheck.contracts.tcgen05_mma import GRAMMAR, mma, sizes
+from tilecheck.contracts.tcgen05_places import DATA_PATHS, data_paths
 from tilecheck.spec import Contract, TensorMemory, data, find_contract
 from tilecheck.spec.contract import listed
 from tilecheck.spec.instruction import decode_word, encode_word

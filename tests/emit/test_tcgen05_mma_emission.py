@@ -12,7 +12,8 @@ from tests.emit.test_wgmma_emission import words
 from tests.prove.tcgen05_documents import kind_of, mma, scales
 from tilecheck import check, emit
 from tilecheck.contracts.descriptors import TCGEN05
-from tilecheck.contracts.tcgen05_mma import GRAMMAR, instruction_word
+from tilecheck.contracts.tcgen05_kinds import instruction_word
+from tilecheck.contracts.tcgen05_mma import GRAMMAR
 from tilecheck.document import read_call
 from tilecheck.emit import Emission, EmissionError, assemble, emit_unchecked
 from tilecheck.emit.assemble import NoAssemblerError

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.prove.tcgen05_documents import mma
-from tilecheck.contracts.tcgen05_mma import GRAMMAR, data_paths, instruction_word, sizes
+from tilecheck.contracts.tcgen05_kinds import instruction_word
+from tilecheck.contracts.tcgen05_mma import GRAMMAR, sizes
+from tilecheck.contracts.tcgen05_places import data_paths
 from tilecheck.document import read_call
 from tilecheck.fitting import contract_for
 from tilecheck.sizing import word_values
