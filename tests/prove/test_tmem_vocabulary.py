@@ -33,7 +33,7 @@ def operand(name: str, dtype: str, layout: str, shape: tuple[int, ...] = (8, 4),
 @pytest.fixture
 def verdict(monkeypatch):
     def made(specs: tuple[TensorMemory, ...], *operands: dict[str, Any], scope: str = "thread", block: int = 1, **more: Any) -> Verdict:
-        monkeypatch.setitem(table._contracts, "toy.tmem", contract(*specs))  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setitem(table._contracts, ("toy.tmem", ""), contract(*specs))  # pyright: ignore[reportPrivateUsage]
         document = {"schema": "tilecheck/call@1", "id": "t", "opcode": "toy.tmem", "scope": scope, "launch": {"block": [block]}}
         return check(read_call({**document, "operands": list(operands), "parameters": {}, **more}), audit=True)
 
