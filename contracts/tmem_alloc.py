@@ -1,8 +1,8 @@
-"""`tcgen05.alloc`, `dealloc`, `relinquish_alloc_permit` and `commit`: what a kernel does around its instructions on tensor memory.
+"""`tcgen05.alloc`, `dealloc`, `relinquish_alloc_permit`, `commit`, `wait` and `fence`: what a kernel does around its instructions on tensor memory.
 
 They hand no tile over; they are here for what the calls of a kernel share: one CTA group, columns that are allocated before they are accessed, one
-thread that issues. What they allocate has a place in the columns that the views of the kernel count: `taddr`, the address that `alloc` writes.
-Sources: PTX ISA 9.7.16.7.1 (alloc, dealloc, relinquish_alloc_permit), 9.7.16.12.1 (commit), 9.7.16.5 (who issues).
+thread that issues. `wait` and `fence` share nothing. What they allocate has a place in the columns that the views of the kernel count: `taddr`, the address that `alloc` writes.
+Sources: PTX ISA 9.7.16.7.1 (alloc, dealloc, relinquish_alloc_permit), 9.7.16.12.1 (commit), 9.7.16.8.5 (wait), 9.7.16.11.1 (fence), 9.7.16.5 (who issues).
 """
 
 from __future__ import annotations
@@ -40,12 +40,22 @@ COMMIT = Grammar(
     floors=FLOORS,
     source="PTX ISA 9.7.16.12.1",
 )
+WAIT = Grammar(
+    "tcgen05.wait", (Slot("for", ("::ld", "::st"), required=True), *ALIGNED), exclusions=(), floors=FLOORS, source="PTX ISA 9.7.16.8.5"
+)
+FENCE = Grammar(
+    "tcgen05.fence",
+    (Slot("side", ("::before_thread_sync", "::after_thread_sync"), required=True),),
+    exclusions=(),
+    floors=FLOORS,
+    source="PTX ISA 9.7.16.11.1",
+)
 SIZE = Parameter("ncols", "selector", required=True, operand=True, choices=SIZES)
 
 
 def _contract(grammar: Grammar, q: Mapping[str, str], issue: str, parameters: tuple[Parameter, ...], does: str = "") -> Contract:
-    """What the four have in common: no tile, one warp (one thread for a commit) that issues. does: as in `Shared`."""
-    pair, warp = q["group"] == "cta_group::2", grammar is not COMMIT
+    """What the six have in common: no tile, one warp (one thread for a commit or fence) that issues. does: as in `Shared`."""
+    pair, warp = q.get("group") == "cta_group::2", grammar not in {COMMIT, FENCE}
     sized = does in {"allocates", "frees"}
     return Contract(
         opcode=grammar.spell(q),
@@ -61,9 +71,11 @@ def _contract(grammar: Grammar, q: Mapping[str, str], issue: str, parameters: tu
         issue=issue,
         qualifiers=q,
         space_written="space" not in q or bool(q["space"]),
-        single=not warp,
+        single=grammar is COMMIT,
         pair=pair,
-        shared=shared(
+        shared=None
+        if "group" not in q
+        else shared(
             q,
             does=does,
             size="ncols" if sized else "",
@@ -101,4 +113,24 @@ def commit(q: Mapping[str, str]) -> Contract:
     )
 
 
-FAMILY = Family("tmem_alloc", (Entry(ALLOC, alloc), Entry(DEALLOC, dealloc), Entry(RELINQUISH, relinquish), Entry(COMMIT, commit)))
+def wait(q: Mapping[str, str]) -> Contract:
+    """The warp goes on when what it has loaded is in its registers, or what it has stored is in tensor memory."""
+    return _contract(WAIT, q, "{opcode};", ())
+
+
+def fence(q: Mapping[str, str]) -> Contract:
+    """What a thread has issued stays before, or behind, the point where threads meet."""
+    return _contract(FENCE, q, "{opcode};", ())
+
+
+FAMILY = Family(
+    "tmem_alloc",
+    (
+        Entry(ALLOC, alloc),
+        Entry(DEALLOC, dealloc),
+        Entry(RELINQUISH, relinquish),
+        Entry(COMMIT, commit),
+        Entry(WAIT, wait),
+        Entry(FENCE, fence),
+    ),
+)

@@ -1,8 +1,10 @@
-"""`tcgen05.cp`: one thread copies a matrix of 32-bit words from shared memory, read through a descriptor, into tensor memory.
+"""`tcgen05.cp` and `tcgen05.shift`: one thread moves a matrix into tensor memory, or the rows of one that is there.
+
+cp: one thread copies a matrix of 32-bit words from shared memory, read through a descriptor, into tensor memory.
 
 Views end in (row, word). The view of tensor memory has exactly the copies that the multicast qualifier writes. Decompression widens packed values of 4 or 6
 bits to bytes: both views stay words, each 16 bytes of the source (sixteen values, then padding) become 16 bytes. The copy is there once a commit of the
-thread has completed, or for the products that it issues later. Sources: PTX ISA 9.7.16.2.3 (shapes), 9.7.16.4 (decompression), 9.7.16.9 (cp); which rows
+thread has completed, or for the products that it issues later. Sources: PTX ISA 9.7.16.2.3 (shapes), 9.7.16.4 (decompression), 9.7.16.9 (cp, shift); which rows
 each warp of a multicast has, and the lanes of .4x256b, as in CUTLASS 4.7 (cute/atom/copy_traits_sm100.hpp) and in the reference of the tile patterns.
 """
 
@@ -19,6 +21,7 @@ from tilecheck.spec import (
     Entry,
     Exclusion,
     Family,
+    Floor,
     Grammar,
     Memory,
     Move,
@@ -122,4 +125,36 @@ def copy(q: Mapping[str, str]) -> Contract:
     )
 
 
-FAMILY = Family("tmem_copy", (Entry(GRAMMAR, copy),))
+SHIFT = Grammar(
+    "tcgen05.shift",
+    (GROUP, Slot("way", ("down",), required=True)),
+    exclusions=(),
+    floors=(Floor(both(), "sm_100a", ("sm_103a", "sm_110a")),),
+    source="PTX ISA 9.7.16.9",
+)
+
+
+def shift(q: Mapping[str, str]) -> Contract:
+    """Elements of 32 bytes move by one row, in all of 32 rows but the last: of a matrix that products with `.ashift` read (docs/decisions/0098)."""
+    pair = q["group"] == "cta_group::2"
+    return Contract(
+        opcode=SHIFT.spell(q),
+        mnemonic=SHIFT.mnemonic,
+        arch=SHIFT.arch_floor(q),
+        also=SHIFT.arch_also(q),
+        source=SHIFT.source,
+        collective="thread",
+        atom=(AtomAxis("row", 32), AtomAxis("word", 8)),
+        operands=(TensorMemory("dst", bits=32, lane=ROW, column=WORD, write=True, dtypes=WORDS, first_lanes=tuple(range(0, 128, 32))),),
+        parameters=(Parameter("pred", "predicate"),),
+        move=Move("", "", source=()),
+        issue="{opcode} [{dst}];",
+        qualifiers=q,
+        single=True,
+        pair=pair,
+        proxy="async",
+        shared=shared(q, issuer="pair" if pair else "cta"),
+    )
+
+
+FAMILY = Family("tmem_copy", (Entry(GRAMMAR, copy), Entry(SHIFT, shift)))

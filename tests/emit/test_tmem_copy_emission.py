@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.prove.kernels import alloc, close, commit, free
+from tests.prove.kernels import alloc, call, close, commit, free, shift
 from tests.prove.tmem_copy_cases import column, repeated, staged
 from tests.simulator.forms import PACKINGS, copies, copy
 from tilecheck import NotProvedError, emit
@@ -27,6 +27,9 @@ OTHERS = (
     close(2, launch=CLUSTER),
     commit(),
     commit(2, launch=CLUSTER, guard="tx == 0 and cbx == 0"),
+    *(call(opcode) for opcode in ("tcgen05.wait::ld.sync.aligned", "tcgen05.wait::st.sync.aligned")),
+    *(call(f"tcgen05.fence::{side}_thread_sync", scope="thread") for side in ("before", "after")),
+    *(shift("S[(32,8):(1@TLane,1@TCol)] + 32@TLane", group=group, launch=CLUSTER) for group in (1, 2)),
 )
 
 
@@ -48,8 +51,8 @@ def test_every_form_assembles(arch: str) -> None:
         pytest.skip("no assembler is installed (extra `assemble`)")
     forms = [form for form in copies() if "swizzle 3" in form["id"] or "swizzle 0" in form["id"]]
     forms += [copy(shape, 0, packing, group=2) for shape in ("128x128b", "32x128b.warpx4") for packing in PACKINGS]
-    for call in (*map(read_call, forms), *OTHERS):
-        text, instructions = module(call, arch)
+    for one in (*map(read_call, forms), *OTHERS):
+        text, instructions = module(one, arch)
         done = assemble(text, arch)
         assert done.ok, f"{instructions}: {done.log}\n{text}"
 

@@ -11,6 +11,7 @@ ALLOC = "tcgen05.alloc.cta_group::{}.sync.aligned.shared::cta.b32"
 FREE = "tcgen05.dealloc.cta_group::{}.sync.aligned.b32"
 CLOSE = "tcgen05.relinquish_alloc_permit.cta_group::{}.sync.aligned"
 COMMIT = "tcgen05.commit.cta_group::{}.mbarrier::arrive::one.shared::cluster.b64"
+SHIFT = "tcgen05.shift.cta_group::{}.down"
 HANDLE: dict[str, Any] = {"name": "H", "space": "shared", "dtype": "uint32", "shape": [1], "align": 4}
 
 
@@ -75,3 +76,10 @@ def close(group: int = 1, **more: Any) -> Call:
 
 def commit(group: int = 1, **more: Any) -> Call:
     return call(COMMIT.format(group), mbar="shared", **{"scope": "thread", "guard": "tx == 0", **more})
+
+
+def shift(layout: str, shape: tuple[int, ...] = (32, 8), group: int = 1, **more: Any) -> Call:
+    """Rows of cells by one; `more`: dtype and view of the cells, or as of `call`."""
+    cells: dict[str, Any] = {"name": "A", "space": "tmem", "dtype": "uint32", "shape": list(shape), "layout": layout}
+    cells |= {key: more.pop(key) for key in ("view", "dtype") if key in more}
+    return call(SHIFT.format(group), (cells,), **{"scope": "thread", "guard": "tx == 0", **more})

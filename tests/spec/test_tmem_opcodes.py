@@ -109,10 +109,3 @@ def test_the_qualifier_at_fault_is_named(opcode):
     assert found.qualifier == AT_FAULT[opcode]
     assert found.nearest
     assert all(isinstance(find_contract(near), Contract) for near in found.nearest)
-
-
-@pytest.mark.parametrize(
-    "opcode", ["tcgen05.wait::ld.sync.aligned", "tcgen05.fence::before_thread_sync", "tcgen05.shift.cta_group::1.down"]
-)
-def test_neighbours_are_no_bad_spelling_of_ours(opcode):
-    assert find_contract(opcode) is None

@@ -54,8 +54,9 @@ def of_kind(parameter: Mapping[str, Any], value: object) -> bool:
     if isinstance(value, str):
         found = Expression(value)
         return not found.is_condition and not (kind == "bytes" and found.names & THREAD_NAMES)
-    most = int(parameter.get("most") or (1 << 64) - 1)
-    return number and (kind != "u64" or (isinstance(value, int) and 0 <= value <= most))
+    if kind == "u64":
+        return isinstance(value, int) and number and 0 <= value <= int(parameter.get("most") or (1 << 64) - 1)
+    return number
 
 
 def is_number(type_: str, value: object) -> bool:

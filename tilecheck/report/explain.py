@@ -30,6 +30,7 @@ from tilecheck.spec import (
 )
 from tilecheck.spec.computed import Choice, Computed
 from tilecheck.spec.contract import Entries, Parameter, Product, parameter_text
+from tilecheck.spec.grammar import dotted
 from tilecheck.symbolic.terms import Term, variables
 
 if TYPE_CHECKING:
@@ -114,14 +115,14 @@ def _spelling(explanation: Explanation) -> list[tuple[str, str]]:
     assert explanation.entry is not None
     grammar = explanation.entry.grammar
     rows = [("spelling", grammar.order())]
-    rows.extend((f".{slot.name}", _values(slot)) for slot in grammar.slots)
+    rows.extend((slot.place, _values(slot)) for slot in grammar.slots)
     nearest = explanation.bad.nearest if explanation.bad is not None else ()
     rows += [("legal near it" if k == 0 else "", one) for k, one in enumerate(nearest)]
     return [*rows, ("source", grammar.source)]
 
 
 def _values(slot: Slot) -> str:
-    return " ".join(f".{value}" for value in slot.values) + ("" if slot.required else "  (may be left out)")
+    return " ".join(map(dotted, slot.values)) + ("" if slot.required else "  (may be left out)")
 
 
 def _general(contract: Contract) -> list[tuple[str, str]]:

@@ -59,11 +59,19 @@ def holds(condition: Condition, qualifiers: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One position of the spelling: its name, the qualifiers it takes (without the leading dot), whether it must be written."""
+    """One position of the spelling: its name, the qualifiers it takes (without the leading dot), whether it must be written.
+
+    Qualifiers that begin with "::" are written right behind the mnemonic: `tcgen05.wait::ld`.
+    """
 
     name: str
     values: tuple[str, ...]
     required: bool = False
+
+    @property
+    def place(self) -> str:
+        """The name as it stands for a qualifier in an opcode."""
+        return f"::{self.name}" if self.values[0].startswith("::") else f".{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +117,9 @@ class Grammar:
 
     def read(self, opcode: str) -> dict[str, str] | BadSpelling:
         """The qualifiers of `opcode` by slot, or what is wrong with it (with the nearest legal spellings)."""
-        tokens = opcode.removeprefix(self.mnemonic).split(".")[1:]
+        head, *tokens = opcode.removeprefix(self.mnemonic).split(".")
+        if head:
+            tokens.insert(0, head)
         result = self._read(tokens)
         if isinstance(result, BadSpelling):
             return BadSpelling(result.qualifier, result.why, self._nearest(opcode, tokens), self.source)
@@ -128,7 +138,7 @@ class Grammar:
 
     def spell(self, qualifiers: Mapping[str, str]) -> str:
         """The canonical opcode of parsed qualifiers."""
-        return ".".join([self.mnemonic, *(qualifiers[slot.name] for slot in self.slots if qualifiers.get(slot.name))])
+        return self.mnemonic + "".join(dotted(qualifiers[slot.name]) for slot in self.slots if qualifiers.get(slot.name))
 
     def legal(self) -> Iterator[dict[str, str]]:
         """Every legal combination of qualifiers, in the order of the slots."""
@@ -172,31 +182,31 @@ class Grammar:
             return BadSpelling(".", "an empty qualifier between two dots")
         takes = [s for s in self.slots if token in s.values]
         if not takes:
-            return BadSpelling(f".{token}", f"{self.mnemonic} has no qualifier .{token}")
+            return BadSpelling(dotted(token), f"{self.mnemonic} has no qualifier {dotted(token)}")
         slot, full = takes[0], all(found[s.name] for s in takes)
         if full and len(takes) > 1:
-            places, have = ("".join(f".{text}" for text in texts) for texts in ((s.name for s in takes), (found[s.name] for s in takes)))
-            return BadSpelling(f".{token}", f".{token} is superfluous: {places} are written already, as {have}")
+            places, have = ("".join(map(dotted, texts)) for texts in ((s.name for s in takes), (found[s.name] for s in takes)))
+            return BadSpelling(dotted(token), f"{dotted(token)} is superfluous: {places} are written already, as {have}")
         if full:
-            again = "written twice" if found[slot.name] == token else f"cannot be combined with .{found[slot.name]}"
-            return BadSpelling(f".{token}", f".{token} is {again}" if again == "written twice" else f".{token} {again}")
-        return BadSpelling(f".{token}", f".{token} is written too late: the order is {self.order()}")
+            again = "is written twice" if found[slot.name] == token else f"cannot be combined with {dotted(found[slot.name])}"
+            return BadSpelling(dotted(token), f"{dotted(token)} {again}")
+        return BadSpelling(dotted(token), f"{dotted(token)} is written too late: the order is {self.order()}")
 
     def _missing(self, slot: Slot, *, before: str) -> BadSpelling:
-        choices = "|".join(f".{value}" for value in slot.values)
-        where = f" before .{before}" if before else ""
-        return BadSpelling(f".{slot.values[0]}" if len(slot.values) == 1 else slot.name, f"{choices} is missing{where}")
+        choices = "|".join(map(dotted, slot.values))
+        where = f" before {dotted(before)}" if before else ""
+        return BadSpelling(dotted(slot.values[0]) if len(slot.values) == 1 else slot.name, f"{choices} is missing{where}")
 
     def _excluded(self, qualifiers: Mapping[str, str]) -> BadSpelling | None:
         for rule in self.exclusions:
             if holds(rule.when, qualifiers):
                 at = qualifiers.get(rule.at, "")
-                return BadSpelling(f".{at}" if at else rule.at, rule.why)
+                return BadSpelling(dotted(at) if at else rule.at, rule.why)
         return None
 
     def order(self) -> str:
         """The slots in their written order, e.g. `ld{.space}{.vec}.type`."""
-        return self.mnemonic + "".join(f".{s.name}" if s.required else "{." + s.name + "}" for s in self.slots)
+        return self.mnemonic + "".join(s.place if s.required else "{" + s.place + "}" for s in self.slots)
 
     def _nearest(self, opcode: str, tokens: list[str]) -> tuple[str, ...]:
         known = [token for token in tokens if token][: len(self.slots) + 2]
@@ -226,6 +236,11 @@ class Grammar:
         for k in range(len(tokens) + 1):
             for value in values:
                 yield [*tokens[:k], value, *tokens[k:]]
+
+
+def dotted(qualifier: str) -> str:
+    """A qualifier as it is written behind what comes before it."""
+    return qualifier if qualifier.startswith("::") else f".{qualifier}"
 
 
 def _closeness(a: str, b: str) -> float:

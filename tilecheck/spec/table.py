@@ -24,8 +24,10 @@ BUILT_IN: dict[str, str] = {
     "mma": "tilecheck.contracts.mma",
     "wgmma.mma_async": "tilecheck.contracts.wgmma",
     "tcgen05.cp": "tilecheck.contracts.tmem_copy",
+    "tcgen05.shift": "tilecheck.contracts.tmem_copy",
     **dict.fromkeys(
-        ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.commit"), "tilecheck.contracts.tmem_alloc"
+        ("tcgen05.alloc", "tcgen05.dealloc", "tcgen05.relinquish_alloc_permit", "tcgen05.commit", "tcgen05.wait", "tcgen05.fence"),
+        "tilecheck.contracts.tmem_alloc",
     ),
     "tcgen05.ld": "tilecheck.contracts.tmem",
     "tcgen05.ld.red": "tilecheck.contracts.tmem",
@@ -57,9 +59,6 @@ NEIGHBOURS = (
     "wgmma.fence",
     "wgmma.commit_group",
     "wgmma.wait_group",
-    "tcgen05.wait",
-    "tcgen05.fence",
-    "tcgen05.shift",
 )
 """Mnemonics of the ISA that begin like one of ours and have no contract: an opcode of theirs is no bad spelling of ours."""
 ENTRY_POINTS = "tilecheck.contracts"
@@ -104,7 +103,7 @@ def mnemonic_of(opcode: str) -> str:
     """The longest known mnemonic that an opcode begins with, else its part before the first dot."""
     parts = opcode.split(".")
     begins = (".".join(parts[:count]) for count in range(len(parts), 1, -1))
-    return next((text for text in begins if text in BUILT_IN or text in NEIGHBOURS), parts[0])
+    return next((text for text in (begin.partition("::")[0] for begin in begins) if text in BUILT_IN or text in NEIGHBOURS), parts[0])
 
 
 def find_entry(mnemonic: str) -> Entry | None:
