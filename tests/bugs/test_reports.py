@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tilecheck import check
 from tilecheck.cli import main
+from tilecheck.document import read_call
 
 DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.json"))}
 ELEMENT = r"element [A-Z]+\[\d+(, \d+)*\]"
@@ -104,6 +106,7 @@ TOLD = {
         ("at most 512 columns", "608 columns", "512 of calls[0] + 32 of calls[1] + 32 of calls[2] + 32 of calls[3]"),
         "pack several buffers into one",
     ),
+    "F14": ("box", ("a row of the box is 1 x 32 bits = 4 bytes", "no multiple of 16"), "make another axis the one of unit stride"),
     "F07": (
         "calls[1] (done, tcgen05.commit.cta_group::2",
         (".cta_group::2", ".cta_group::1", "calls[0] (product, tcgen05.mma.cta_group::1"),
@@ -179,3 +182,11 @@ def test_one_line_names_the_expected_clause_and_counts_the_others(tmp_path: Path
     words = " ".join(capsys.readouterr().out.split())
     assert "as expected: dst.shape: the shape of R is [2, 3]" in words
     assert re.search(r"the opcode moves 4 \(\d more clauses fail\)", words)
+
+
+def test_scales_that_are_major_along_m_have_rows_of_boxes_that_are_long_enough() -> None:
+    """The repair of F14: the axis of unit stride comes last, and one column of the box is a row of 128 words."""
+    document = json.loads(json.dumps(DOCUMENTS["F14"]["call"]))
+    target, source = document["operands"]
+    target["shape"], source["shape"], document["parameters"]["box"] = [1, 128], [56, 4096], [1, 128]
+    assert check(read_call(document), audit=True).status == "proved"

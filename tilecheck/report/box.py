@@ -65,6 +65,12 @@ def box_advice(name: str, clause: ClauseResult, call: Call, contract: Contract) 
         )
         if box.walked is not None:
             return _walk(box.walked, rows)
+        if 0 < box.extents[-1] * box.bits < 8 * unit and not box.interleave:
+            least = -(-8 * unit // box.bits)
+            return (
+                f"Let a row of the box have at least {unit} bytes, {least} elements: widen it along the last axis of the tensor, "
+                "or make another axis the one of unit stride, and the last one of the view."
+            )
         return f"Split the box: extents from 1 to {box.copy.limits.box}, rows {rows}."
     if clause.id == "coords.bounds" and box.walked is not None:
         return "Start inside the bounding box, from the lower corner to the last pixel plus the upper one, or bound the symbols (min, max, assume)."
