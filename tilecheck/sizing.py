@@ -71,12 +71,15 @@ def sized_to(contract: Contract, call: Call) -> Contract:
     return _sized(Same(contract), shape, tuple((dtype, named if isinstance(named, str) else None) for dtype, named in said))
 
 
+def of_shape(contract: Contract, shape: Shape) -> Contract:
+    """The contract with the numbers of one of its shapes (M, N, K), whatever the types."""
+    return replace(contract, operands=tuple(_shaped(contract, operand, shape) for operand in contract.operands))
+
+
 @lru_cache(maxsize=512)
 def _sized(same: Same[Contract], shape: Shape | None, said: Said) -> Contract:
     contract = same.it
-    operands = contract.operands
-    if shape is not None and contract.sized is not None:
-        operands = tuple(_shaped(contract, operand, shape) for operand in operands)
+    operands = contract.operands if shape is None else of_shape(contract, shape).operands
     types = {t.operand: t.of(dtype, named) for t, (dtype, named) in zip(contract.typed, said, strict=True)}
     found = {t.operand: allowed(t, named, types) for t, (_, named) in zip(contract.typed, said, strict=True)}
     along = {t.operand for t in contract.typed if (own := types.get(t.operand)) is not None and own.name in t.along}

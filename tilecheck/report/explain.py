@@ -108,6 +108,7 @@ def as_text(explanation: Explanation, *, terminal: bool) -> str:
         parts += [] if contract.scalar is None else _composed(contract.scalar)
         parts += [*_operands(contract), *_maps(contract)]
         parts += [] if contract.word is None else [_table(rows) for rows in instruction_rows(contract, contract.word)]
+        parts += [] if contract.sized is None else _grids(contract)
     return "".join(render(part, terminal=terminal) for part in parts)
 
 
@@ -240,14 +241,18 @@ def _names(contract: Contract) -> str:
 
 def _cells(contract: Contract, computed: str | None) -> list[RenderableType]:
     """Which register of which lane stands in which cell of tensor memory."""
+    sides = (", ".join(o.name for o in contract.operands if o.write == write) for write in (True, False))
+    copied = sum(isinstance(o, Register) for o in contract.operands) == 1
+    says = " <- ".join(sides) + (": each cell and the register that holds it" if copied else "") if copied or computed is None else computed
+    return [_table([("moves" if copied or computed is None else "computes", says)]), *_grids(contract)]
+
+
+def _grids(contract: Contract) -> list[RenderableType]:
+    """Which element stands in which cell of tensor memory."""
     from rich.padding import Padding
     from rich.text import Text
 
-    sides = (", ".join(o.name for o in contract.operands if o.write == write) for write in (True, False))
-    copied = sum(isinstance(o, Register) for o in contract.operands) == 1
-    says = " <- ".join(sides) + ": each cell and the register that holds it" if copied else str(computed)
-    drawn = [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in maps(contract)]
-    return [_table([("moves" if copied else "computes", says)]), *drawn]
+    return [Padding(Text(f"{title}\n{grid}", no_wrap=True, overflow="crop"), (1, 0, 0, 2)) for title, grid in maps(contract)]
 
 
 def _maps(contract: Contract) -> list[RenderableType]:
@@ -305,7 +310,8 @@ def computed_text(contract: Contract) -> str | None:
     if contract.move.dst or not any(operand.write for operand in contract.operands):
         return None
     written = ", ".join(operand.name for operand in contract.operands if operand.write)
-    return f"{written} from {', '.join(operand.name for operand in contract.operands if not operand.write)}; no image is predicted"
+    sources = ", ".join(operand.name for operand in contract.operands if not operand.write)
+    return f"{written} from {sources or 'what stands there'}; no image is predicted"
 
 
 def result_text(made: Computed) -> str:

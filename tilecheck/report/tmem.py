@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
+from tilecheck.sizing import of_shape
 from tilecheck.spec.contract import Contract, Operand, Register
 from tilecheck.spec.tmem import CELL_BITS, COLUMNS, LANE_SHIFT, LANES, SLAB, TensorMemory
 from tilecheck.symbolic.terms import evaluate
@@ -17,27 +18,77 @@ if TYPE_CHECKING:
 
 WIDTH, MOST_LANES = 78, 32
 Cell = tuple[int, int]
+Atom = tuple[int, ...]
 
 
 def maps(contract: Contract) -> list[tuple[str, str]]:
-    """(title, grid) of each operand in tensor memory: what stands in every cell, its lanes downwards, its columns to the right."""
-    return [_map(contract, operand) for operand in contract.operands if isinstance(operand, TensorMemory)]
+    """(title, grid) of each operand in tensor memory: what stands in every cell, its lanes downwards, its columns to the right.
+
+    Of an instruction whose shape the call says: one for each M at which elements lie otherwise, with the least N of at least 16.
+    """
+    if contract.sized is None:
+        return [_map(contract, operand, "") for operand in contract.operands if isinstance(operand, TensorMemory)]
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for form in (contract, *contract.variants):
+        for size in contract.sized.sizes:
+            m, n, k = size.m, next((n for n in size.n if n >= 16), size.n[-1]), size.k
+            for operand in of_shape(form, (m, n, k)).operands:
+                if isinstance(operand, TensorMemory):
+                    title, grid = _map(form, operand, f", M {m}, N {n}, K {k}")
+                    found.setdefault((operand.name, grid), (title, grid))
+    return list(found.values())
 
 
-def _map(contract: Contract, operand: TensorMemory) -> tuple[str, str]:
+def _map(contract: Contract, operand: TensorMemory, shape: str) -> tuple[str, str]:
     owner = next((o for o in contract.operands if isinstance(o, Register) and o.lane is not None and len(contract.atom_of(o)) > 1), None)
     number = [o.name for o in contract.operands if isinstance(o, TensorMemory)].index(operand.name)
+    names = [axis.name for axis in contract.atom_of(operand)]
+    cells = _elements(contract, operand)
+    texts: dict[Cell, list[tuple[int, str]]] = {}
+    for cell, found in cells.items():
+        texts[cell] = [
+            (bit, ",".join(map(str, atom)) if owner is None else _owned(contract, owner, dict(zip(names, atom, strict=True)), number))
+            for bit, atom in found
+        ]
+    what = f"({', '.join(names)})" if owner is None else f"T12:{owner.name}1 is register 1 of lane 12"
+    halves = ", .l and .h its halves" if owner is not None and operand.bits < CELL_BITS else ""
+    return f"{operand.name}{shape}: lanes by columns from the first on; {what}{halves}", _grid(
+        texts, _drawn(cells, every=owner is not None)
+    )
+
+
+def _elements(contract: Contract, operand: TensorMemory) -> dict[Cell, list[tuple[int, Atom]]]:
+    """For each cell the elements in it, each with its lowest bit."""
     axes = contract.atom_of(operand)
-    cells: dict[Cell, list[tuple[int, str]]] = {}
+    cells: dict[Cell, list[tuple[int, Atom]]] = {}
     for atom in product(*(range(axis.extent) for axis in axes)):
         at = dict(zip((axis.name for axis in axes), atom, strict=True))
         bit = evaluate(operand.column, at) * operand.bits
-        text = ",".join(map(str, atom)) if owner is None else _owned(contract, owner, at, number)
         for shift in operand.shifts:
-            cells.setdefault((evaluate(operand.lane, at) + shift, bit // CELL_BITS), []).append((bit % CELL_BITS, text))
-    what = f"({', '.join(axis.name for axis in axes)})" if owner is None else f"T12:{owner.name}1 is register 1 of lane 12"
-    halves = ", .l and .h its halves" if owner is not None and operand.bits < CELL_BITS else ""
-    return f"{operand.name}: lanes by columns from the first on; {what}{halves}", _grid(cells)
+            cells.setdefault((evaluate(operand.lane, at) + shift, bit // CELL_BITS), []).append((bit % CELL_BITS, atom))
+    return cells
+
+
+def _drawn(cells: Mapping[Cell, Sequence[tuple[int, Atom]]], *, every: bool) -> list[int]:
+    """The lanes to draw: all, where they are few; else of those that go on alike the first two and the last."""
+    lanes = sorted({lane for lane, _ in cells})
+    if every and len(lanes) <= MOST_LANES:
+        return lanes
+    rows: dict[int, dict[int, list[Atom]]] = {lane: {} for lane in lanes}
+    for (lane, column), found in cells.items():
+        rows[lane][column] = [atom for _, atom in sorted(found)]
+    steps = {lane: _step(rows.get(lane - 1), rows[lane]) for lane in lanes}
+    begins = {lane for lane in lanes if steps[lane] is None}
+    return [lane for lane in lanes if begins & {lane, lane - 1, lane + 1} or lane + 1 not in rows]
+
+
+def _step(before: Mapping[int, Sequence[Atom]] | None, here: Mapping[int, Sequence[Atom]]) -> Atom | None:
+    """By how much every element of a lane is further along each axis than in the lane before; None where they differ in that."""
+    if before is None or before.keys() != here.keys():
+        return None
+    pairs = [pair for column in here for pair in zip(before[column], here[column], strict=True)]
+    found = {tuple(b - a for a, b in zip(one, other, strict=True)) for one, other in pairs}
+    return found.pop() if len(found) == 1 and any(sum(step) == 1 for step in found) else None
 
 
 def _owned(contract: Contract, owner: Register, at: dict[str, int], number: int) -> str:
@@ -49,15 +100,16 @@ def _owned(contract: Contract, owner: Register, at: dict[str, int], number: int)
     return f"T{evaluate(owner.lane, point)}:{owner.name}{evaluate(owner.register, point)}" + ("lh"[more[0]].join((".", "")) if more else "")
 
 
-def _grid(cells: dict[Cell, list[tuple[int, str]]]) -> str:
-    """Lanes with the same columns that follow each other are one line after the first few."""
-    lanes, columns = sorted({lane for lane, _ in cells}), sorted({column for _, column in cells})
+def _grid(cells: Mapping[Cell, list[tuple[int, str]]], lanes: Sequence[int]) -> str:
+    """The rows of some lanes; where others are left out between them a row says so."""
+    there, columns = sorted({lane for lane, _ in cells}), sorted({column for _, column in cells})
     width = max(3, *(len(_entry(found)) for found in cells.values()))
     shown = columns[: (WIDTH - 16) // (width + 1)]
     lines: list[tuple[str, list[str]]] = []
-    for lane in lanes if len(lanes) <= MOST_LANES else [*lanes[: MOST_LANES // 2], -1, *lanes[-MOST_LANES // 2 :]]:
-        entries = [_entry(cells.get((lane, column), [])) for column in shown]
-        lines.append(("...", [""] * len(shown)) if lane < 0 else (str(lane), entries))
+    for before, lane in zip([None, *lanes], lanes, strict=False):
+        if before is not None and there.index(lane) > there.index(before) + 1:
+            lines.append(("...", [""] * len(shown)))
+        lines.append((str(lane), [_entry(cells.get((lane, column), [])) for column in shown]))
     more = f" ..{columns[-1]}" if len(columns) > len(shown) else ""
     head = "lane \\ column" + "".join(str(column).rjust(width + 1) for column in shown) + more
     return "\n".join([head, *(name.rjust(13) + "".join(entry.rjust(width + 1) for entry in entries) for name, entries in lines)])

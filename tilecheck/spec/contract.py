@@ -397,8 +397,13 @@ class Contract:
         """The operands of the variants, in words: `d of 32 bits, a of 2 x 16 bits`; "" where there are none."""
         texts: list[str] = []
         for one in self.variants:
-            counts = [(o, one.atom_of(o)[-1].extent) for o in one.operands]
-            operands = ", ".join(f"{o.name} of {f'{n} x ' if n > 1 else ''}{o.bits} bits" for o, n in counts)
+            moved = {
+                o.name
+                for o, own in zip(one.operands, self.operands, strict=False)
+                if isinstance(o, TensorMemory) != isinstance(own, TensorMemory)
+            }
+            counts = [(o, one.atom_of(o)[-1].extent, " in tensor memory" if o.name in moved else "") for o in one.operands]
+            operands = ", ".join(f"{o.name} of {f'{n} x ' if n > 1 else ''}{o.bits} bits{where}" for o, n, where in counts)
             texts.append(operands + ("" if one.arch == self.arch else f" (from {one.arch})"))
         return "; ".join(texts)
 
