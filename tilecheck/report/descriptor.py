@@ -217,6 +217,8 @@ def matrix_advice(clause: str, operand: Operand | None, call: Call, contract: Co
     """What would make a clause about a matrix hold, None where it is another operand's or nothing can be said; `clause` without the operand."""
     if not isinstance(operand, Memory) or operand.described is None:
         return None
+    if not isinstance(call.parameter(operand.described.descriptor), tuple):
+        return None
     from tilecheck.prove.descriptors import field_findings, matrix_of
 
     matrix = matrix_of(call, contract, operand)
