@@ -282,6 +282,32 @@ def test_the_readings_of_factors_of_b_for_m_128_of_a_pair():
     assert "0092" in clause.statement
 
 
+@pytest.mark.parametrize(
+    ("d", "a", "clauses"),
+    [
+        (0, 0, set()),
+        (0, 16, {"a.image"}),
+        ("16*i", "16*i", set()),
+        ("16 - 16*i", "16 - 16*i", set()),
+        (0, "16*i", {"a.image"}),
+        ("16*i", 0, {"a.image"}),
+        ("16*i", "16 - 16*i", {"a.image"}),
+        ("16*i", "16*(i % 2)", set()),
+    ],
+)
+def test_rows_of_a_start_in_the_lane_of_d_for_every_start(d: object, a: object, clauses: set[str]):
+    def rows(lane: object, columns: int, begin: int, width: int) -> dict[str, Any]:
+        """The 16 lanes from `lane` on of each slab, and some columns."""
+        part = {"op": "slice", "begin": [0, 0, 0, lane, begin], "extent": [None, None, None, 16, width]}
+        layout = f"S[(1,1,4,32,{columns}):(0@TCol,0@TCol,32@TLane,1@TLane,1@TCol)]"
+        return {"shape": [1, 1, 4, 32, columns], "layout": layout, "view": [part, {"op": "reshape", "shape": [1, 1, 64, width]}]}
+
+    document = {**mma(F16, 64, 64, in_tmem=True), "symbols": [{"name": "i", "min": 0, "max": 1}]}
+    document["operands"][0] |= rows(d, 512, 0, 64)
+    document["operands"][1] |= rows(a, 1024, 128, 16)
+    assert failing(document, audit=True) == clauses
+
+
 # --- who issues, and in what order ------------------------------------------------------------------------------------
 
 

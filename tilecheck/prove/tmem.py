@@ -124,7 +124,9 @@ def _sums(axes: Iterable[Axis]) -> set[int] | None:
 
 
 def begins(form: Strided, side: Side) -> set[int] | None:
-    """The lanes in which the first element of an instruction may lie; None where there are too many."""
+    """The lanes in which the first element of an instruction may lie; None where there are too many, or the start is no number."""
+    if form.lanes:
+        return None
     sums = _sums(form.axes[: len(form.axes) - len(side.atom)])
     return None if sums is None else {form.other.get(LANE, 0) + one for one in sums}
 
@@ -210,8 +212,8 @@ def begin_proof(side: Side, spec: TensorMemory) -> str | None:
     if not even:
         return None
     if not spec.slab and spec.first_lanes:
-        begins, lane = _sums(outside), form.other.get(LANE, 0)
-        if begins is None or form.lanes or any(lane + begin not in spec.first_lanes for begin in begins):
+        found = begins(form, side)
+        if found is None or any(lane not in spec.first_lanes for lane in found):
             return None
     return structure.method(side, through=False)
 
