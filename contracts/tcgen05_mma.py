@@ -107,27 +107,33 @@ WHY_N = "the documents disagree about the steps of N, docs/decisions/0091"
 WHY_K = "the documents disagree about K 96, docs/decisions/0093"
 
 
-def sizes(q: Mapping[str, str], reading: str) -> tuple[Size, ...]:
-    """The shapes of a form, as documents are read: "" as all accept, "isa", "cutlass" or "tirx"."""
+def sizes(q: Mapping[str, str], reading: str, *, shared: bool = True) -> tuple[Size, ...]:
+    """The shapes of a form, as documents are read: "" as all accept, "isa", "cutlass" or "tirx". shared: whether A lies in shared memory."""
+    fine = reading == "isa" or (reading == "cutlass" and shared)
     kind, pair = kind_of(q), q["group"] == "cta_group::2"
     if q["ws"]:
         found = dict.fromkeys((32, 64, 128), STATIONARY)
     elif kind in SCALED:
         found = dict.fromkeys((128, 256), steps(16, 256, 16)) if pair else {128: steps(8, 256, 8)}
     elif pair:
-        step = 16 if kind != "i8" and reading in {"isa", "cutlass"} else 32
+        step = 16 if kind != "i8" and fine else 32
         found = dict.fromkeys((128, 256), steps(step, 256, step))
     elif kind == "i8":
         found = dict.fromkeys((64, 128), (8, 16, 24, *FEW[2:]) if reading in {"isa", "tirx"} else FEW)
     else:
-        wide = 8 if reading in {"isa", "cutlass"} else 16
+        wide = 8 if fine else 16
         found = {64: steps(8, 256, 8), 128: steps(wide, 256, wide)}
     if q["sp"]:
         return tuple(Size(m, _sparse(q, n), 2 * KINDS[kind].depth) for m, n in found.items() if m == 128 * int(q["group"][-1]))
     dense = [Size(m, n, KINDS[kind].depth) for m, n in found.items() if not q["shift"] or m >= 128]
-    if kind in {"mxf4", "mxf4nvf4"} and count_of(q) == 2:
+    if _has_96(q):
         dense += [Size(m, n, 96, "sm_103a") for m, n in found.items() if m == 256 or (not pair and reading == "tirx")]
     return tuple(dense)
+
+
+def _has_96(q: Mapping[str, str]) -> bool:
+    """Whether K may be 96: with blocks of 32, for `.scale_vec::2X` means two factors of a row for every K."""
+    return kind_of(q) in {"mxf4", "mxf4nvf4"} and q["factors"] in {"", "block32"}
 
 
 def _sparse(q: Mapping[str, str], n: tuple[int, ...]) -> tuple[int, ...]:
@@ -168,7 +174,7 @@ def _parameters(q: Mapping[str, str], *, shared: bool) -> tuple[Parameter, ...]:
         found.append(Parameter("zero_column_mask", "u64", operand=True, most=(1 << 56) - 1))
     elif not q["scaled"]:
         found.append(Parameter("disable_output_lane", "words", operand=True, bits=32, choices=(masks,)))
-    if kind in {"f16", "tf32"} and not q["ws"] and not q["sp"]:
+    if kind in {"f16", "tf32"} and not q["ws"]:
         found.append(Parameter("scale_input_d", "selector", operand=True, choices=tuple(range(16)), arch="sm_100f"))
     return (*found, Parameter("pred", "predicate"))
 
@@ -189,20 +195,25 @@ def _extents(q: Mapping[str, str], *, shared: bool) -> tuple[tuple[str, tuple[Te
     held = K // 2 if q["sp"] else K
     found: list[tuple[str, tuple[Term, ...]]] = [("d", (rows, N)), ("a", (*bank, rows, held)), ("b", (N // group, K))]
     if q["scaled"]:
-        count = select(eq(K, 96), 3 * count_of(q) // 2, count_of(q)) if kind_of(q) != "mxf8f6f4" else 1
+        count = select(eq(K, 96), 3, count_of(q)) if _has_96(q) else count_of(q)
         found += [("sfa", (rows, count)), ("sfb", (N, count))]
     return tuple(found)
 
 
 def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
-    group, own = int(q["group"][-1]), sizes(q, reading)
-    others = tuple((name, found) for name in READINGS if name != reading and (found := sizes(q, name)) != own)
+    group, own = int(q["group"][-1]), sizes(q, reading, shared=shared)
+    others = tuple((name, found) for name in READINGS if name != reading and (found := sizes(q, name, shared=shared)) != own)
     starts: tuple[tuple[str, Term], ...] = ()
     if q["scaled"] and kind_of(q) != "mxf8f6f4":
-        starts = tuple((name, select(eq(K, 96), 32, 8 * count_of(q))) for name in ("sfa", "sfb"))
+        start = 8 * count_of(q)
+        starts = tuple((name, select(eq(K, 96), 32, start) if _has_96(q) else start) for name in ("sfa", "sfb"))
     copies = (("a", 128, ((2, 64),)),) if not shared and group == 2 else ()
     halves = bool(q["scaled"]) and group == 2 and reading == "cutlass"
-    notes = (("sfb", 128, "that each CTA has all N in every slab stands in no document of NVIDIA, docs/decisions/0092"),)
+    notes: list[tuple[str, int, str]] = []
+    if q["scaled"] and group == 2 and not halves:
+        notes.append(("sfb", 128, "that each CTA has all N in every slab stands in no document of NVIDIA, docs/decisions/0092"))
+    if q["ws"] and not shared:
+        notes.append(("a", 32, "that it has four banks is by analogy with the two of M 64, docs/decisions/0092"))
     return Sized(
         "instruction_shape",
         own,
@@ -210,7 +221,7 @@ def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
         starts,
         (*copies, *((("sfb", 128, ((2, 32),)),) if halves else ())),
         multiples=(("b_major", "mn", 16 * group),) if KINDS[kind_of(q)].bits == 8 else (),
-        notes=notes if q["scaled"] and group == 2 and not halves else (),
+        notes=tuple(notes),
         others=others,
         why=WHY_K if q["scaled"] else WHY_N,
     )

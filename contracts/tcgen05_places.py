@@ -90,7 +90,7 @@ def factor_in_cells(q: Mapping[str, str], bits: int, reading: str) -> TensorMemo
         write=False,
         atom=(*((AtomAxis("bank", 0),) if q["ws"] else ()), AtomAxis("row", 0), AtomAxis("depth", 0)),
         over=("m", "k"),
-        first_lanes=(0, 16),
+        first_lanes=(0,) if reading == "tirx" else (0, 16),
         beside="" if q["ws"] or reading == "tirx" else "d",
     )
 

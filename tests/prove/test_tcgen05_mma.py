@@ -42,7 +42,7 @@ FORMS = [
 
 
 def test_every_form_takes_its_shapes_with_a_in_either_memory():
-    assert len(FORMS) == 622
+    assert len(FORMS) == 610
     wrong = [form for form in FORMS if check(read_call(mma(*form[:3], k=form[3], in_tmem=form[4]))).status != "proved"]
     assert wrong == []
 
@@ -106,6 +106,46 @@ def test_k_96_is_for_pairs_with_m_256_on_sm_103a():
     one = mma("tcgen05.mma.cta_group::1.kind::mxf4.block_scale", 128, 64, k=96)
     assert failing(one) == {"instruction_shape.shape"}
     assert failing(one, reading="tirx") == set()
+
+
+def test_two_named_factors_of_a_row_have_no_k_96():
+    named = mma("tcgen05.mma.cta_group::2.kind::mxf4.block_scale.scale_vec::2X", 256, 64, k=96)
+    block = mma("tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block32", 256, 64, k=96)
+    assert (failing(named), failing(block)) == ({"instruction_shape.shape"}, set())
+
+
+def test_cutlass_has_the_fine_steps_of_n_for_a_in_shared_memory_only():
+    for opcode, m, n in ((F16, 128, 24), (PAIR, 256, 16)):
+        found = [
+            failing(mma(opcode, m, n, in_tmem=in_tmem), reading=reading) for reading in ("isa", "cutlass") for in_tmem in (False, True)
+        ]
+        assert found == [set(), set(), set(), {"instruction_shape.shape"}]
+
+
+def test_a_renamed_architecture_is_the_one_it_is_now():
+    def on(arch: str, opcode: str, **more: Any) -> set[str]:
+        return failing({**mma(opcode, 128, 64, **more), "arch": arch})
+
+    for arch in ("sm_101a", "sm_110a"):
+        assert (
+            on(arch, "tcgen05.mma.cta_group::1.kind::i8")
+            == on(arch, "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X")
+            == set()
+        )
+        assert on(arch, F16, parameters={"scale_input_d": 1}) == {"operands"}
+    assert on("sm_100a", F16, parameters={"scale_input_d": 1}) == set()
+
+
+def test_sparse_products_scale_d_too():
+    document = mma("tcgen05.mma.sp.cta_group::1.kind::f16", 128, 64, parameters={"scale_input_d": 3})
+    assert failing(document) == set()
+    assert failing({**document, "parameters": {**document["parameters"], "scale_input_d": 16}}) == {"operands"}
+
+
+def test_four_banks_are_by_analogy():
+    clauses = {c.id: c.statement for c in check(read_call(mma(STATIONARY, 32, 64, in_tmem=True))).clauses}
+    assert "by analogy" in clauses["a.image"]
+    assert "by analogy" not in {c.id: c.statement for c in check(read_call(mma(STATIONARY, 64, 64, in_tmem=True))).clauses}["a.image"]
 
 
 def test_b_of_bytes_along_n_asks_for_more_of_n():
@@ -269,6 +309,8 @@ def test_the_readings_of_a_with_scattered_rows():
     tirx = changed(document, 1, layout="S[(1,1,64,16):(0@TCol,0@TCol,1@TLane,1@TCol)] + 768@TCol")
     assert (failing(document), failing(tirx)) == (set(), {"a.image"})
     assert (failing(document, reading="tirx"), failing(tirx, reading="tirx")) == ({"a.image"}, set())
+    high = changed(document, 1, layout="S[(1,1,64,16):(0@TCol,0@TCol,1@TLane,1@TCol)] + 16@TLane + 768@TCol")
+    assert failing(high, reading="tirx") == {"a.image"}
     assert failing(document, reading="isa") == failing(document, reading="cutlass") == set()
 
 

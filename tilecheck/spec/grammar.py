@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeGuard
 
+RENAMED = {101: 110}
+"""Architectures that have another number since PTX ISA 9.0."""
 FEW = 200
 """Where no single edit makes a spelling legal, the nearest of all legal ones are named, if they are no more than this."""
 
@@ -258,8 +260,8 @@ def _slots_of(condition: Condition) -> set[str]:
 
 def arch_rank(arch: str) -> tuple[int, int]:
     """An order of architectures: by number, then plain < family (`f`) < specific (`a`)."""
-    digits = "".join(c for c in arch if c.isdigit())
-    return int(digits or 0), {"f": 1, "a": 2}.get(arch[-1:], 0)
+    number = int("".join(c for c in arch if c.isdigit()) or 0)
+    return RENAMED.get(number, number), {"f": 1, "a": 2}.get(arch[-1:], 0)
 
 
 def arch_has(arch: str, floor: str) -> bool:
