@@ -360,6 +360,27 @@ def test_threads_that_all_issue_are_a_hazard_at_thread_scope():
     assert not check(read_call(mma(F16, 64, 8))).hazards
 
 
+@pytest.mark.parametrize(
+    ("guard", "cluster", "varies", "hazards"),
+    [
+        ("tx == 0", [2], "grid", {"issue.many"}),
+        ("tx == 0 and cbx == 0", [2], "grid", set()),
+        ("tx == 0 and cbx % 2 == 1", [4], "grid", set()),
+        ("tx == 0 and cbx < 3", [4], "grid", {"issue.many"}),
+        ("tx == 0 and cbx % 2 == i", [4], "cluster", set()),
+        ("tx == 0 and cbx % 2 == i", [4], "cta", {"issue.many"}),
+        ("tx == 0 and (cbx == 0 or cbx == 3)", [4], "grid", set()),
+        ("tx == 0 and (cbx == 1 or cbx == 2)", [4], "grid", set()),
+        (None, [2], "grid", {"issue.many", "memory.race"}),
+    ],
+)
+def test_both_ctas_of_a_pair_that_issue_are_a_hazard(guard: str | None, cluster: list[int], varies: str, hazards: set[str]):
+    symbols = [{"name": "i", "min": 0, "max": 1, "varies": varies}]
+    document = {**mma(PAIR, 256, 32), "guard": guard, "symbols": symbols, "launch": {"block": [64], "cluster": cluster}}
+    verdict = check(read_call(document), audit=True)
+    assert (verdict.status, {hazard.id for hazard in verdict.hazards}) == ("proved", hazards)
+
+
 def test_lanes_that_write_one_accumulator_are_not_distinct():
     document = mma(F16, 64, 8)
     document |= {"scope": "warp", "guard": None, "launch": {"block": [32], "cluster": None}}

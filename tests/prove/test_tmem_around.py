@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.prove.kernels import call, product, shift
+from tests.prove.kernels import call, commit, product, shift
 from tilecheck import check, check_kernel
 
 
@@ -75,6 +75,23 @@ def test_two_ctas_need_a_cluster_and_a_kernel_has_one_group():
 def test_waits_and_fences_ask_who_executes_them(opcode: str, scope: str, guard: object, status: str):
     found = check(call(opcode, scope=scope, guard=guard), audit=True)
     assert found.status == status, found.summary()
+
+
+@pytest.mark.parametrize(
+    ("group", "scope", "guard", "hazards"),
+    [
+        (1, "thread", "tx == 0", set()),
+        (1, "warp", "warpid == 0", {"issue.many"}),
+        (1, "warp", "tx == 32", set()),
+        (1, "cta", True, {"issue.many"}),
+        (2, "thread", "tx == 0", {"issue.many"}),
+        (2, "thread", "tx == 0 and cbx == 1", set()),
+        (2, "warp", "warpid == 0 and cbx == 1", {"issue.many"}),
+    ],
+)
+def test_a_commit_of_several_threads_is_a_hazard_at_every_scope(group: int, scope: str, guard: object, hazards: set[str]):
+    found = check(commit(group, scope=scope, guard=guard, launch={"block": [128], "cluster": [2]}), audit=True)
+    assert (found.status, {hazard.id for hazard in found.hazards}) == ("proved", hazards)
 
 
 def test_waits_and_fences_share_nothing_in_a_kernel():

@@ -31,7 +31,9 @@ def hazards(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callabl
     ]
     if any(_alias(case, a, b, assignments, spend) for a, b in pairs):
         yield "alias"
-    if case.single and case.launch.scope == "thread" and _many(case, assignments, spend):
+    once = case.single and (case.launch.scope == "thread" or not case.operands)
+    pairs_ = case.single and case.pair and case.launch.ctas > 1
+    if (once and _many(case, assignments, spend)) or (pairs_ and _many(case, assignments, spend, pair=True)):
         yield "issue.many"
 
 
@@ -153,17 +155,17 @@ def step(case: Case, operand: Operand, repeat: Coordinate, *, last: bool) -> Coo
     return (*repeat[:count], *(own.get(name, case.repeat_axes[1][name] - 1 if last and not only_first else 0) for name in case.loops))
 
 
-def _many(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None]) -> bool:
-    """Two threads of one CTA execute the call."""
+def _many(case: Case, assignments: Sequence[Mapping[str, int]], spend: Callable[[], None], *, pair: bool = False) -> bool:
+    """Two threads of one CTA, or of different CTAs of a pair, execute the call."""
     for varying, touched in _executions(case, [], assignments):
         found: dict[int, list[Writer]] = {}
         for scene, own in touched:
             for thread in scene.launch.threads:
                 spend()
                 if scene.active(thread) and scene.predicate(thread):
-                    writers = found.setdefault(thread.cta, [])
+                    writers = found.setdefault(thread.cta // 2 if pair else thread.cta, [])
                     one: Writer = (thread, (), own)
-                    if any(_together(varying, one, other) for other in writers):
+                    if any(_together(varying, one, other) for other in writers if not pair or other[0].cta != thread.cta):
                         return True
                     writers.append(one)
     return False

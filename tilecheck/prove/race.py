@@ -40,7 +40,7 @@ def hazards(problem: Problem, repeats: tuple[int, ...], tiers: Tiers) -> tuple[H
     several = many(problem, tiers)
     found = [_race(problem, side, repeats, tiers, several) for side in _stored(problem)]
     found += [next((h for h in (_alias(problem, a, b, repeats, tiers) for a, b in _pairs(problem)) if h), None)]
-    found += [several]
+    found += [several or paired(problem, tiers)]
     return tuple(hazard for hazard in found if hazard is not None)
 
 
@@ -62,6 +62,8 @@ def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, 
         yield "alias", statement, _unread(problem, target, source, repeats)
     if issued_once(problem):
         yield "issue.many", "no two threads of one CTA execute the call", alone(problem)
+    if _works_in_pairs(problem):
+        yield "issue.many", "no threads of both CTAs of a pair execute the call", alone(problem, pair=True)
 
 
 def _pairs(problem: Problem) -> list[tuple[Side, Side]]:
@@ -167,18 +169,19 @@ def _unread_memory(problem: Problem, target: Side, source: Side, repeats: tuple[
     return Obligation(variables, terms.conj(writes, there(reads), copy, tied(problem, ("", "@1"), LEVELS)), disjoint)
 
 
-def alone(problem: Problem) -> Obligation:
-    """That no two threads of one CTA execute the call, as a formula."""
+def alone(problem: Problem, *, pair: bool = False) -> Obligation:
+    """That no two threads of one CTA, or of different CTAs of a pair, execute the call, as a formula."""
     there = copied(problem, problem.accessing, "@1", LEVELS)
-    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in ("warpid", "laneid")))
-    premise = terms.conj(problem.accessing, there, terms.eq(var(f"{CTA}@1"), var(CTA)), tied(problem, ("", "@1"), LEVELS))
+    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in ((CTA,) if pair else ("warpid", "laneid"))))
+    mine, theirs = (terms.floordiv(var(name), 2) if pair else var(name) for name in (CTA, f"{CTA}@1"))
+    premise = terms.conj(problem.accessing, there, terms.eq(theirs, mine), tied(problem, ("", "@1"), LEVELS))
     variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, "@1", LEVELS))
     return Obligation(variables, premise, terms.negate(other))
 
 
 def issued_once(problem: Problem) -> bool:
-    """Whether the hazard `issue.many` says how many threads of a CTA execute."""
-    return problem.contract.single and problem.call.scope == "thread"
+    """Whether the hazard `issue.many` says how many threads of a CTA execute: at thread scope, and of what has no view that groups could share out."""
+    return problem.contract.single and (problem.call.scope == "thread" or not problem.sides)
 
 
 def one_thread(problem: Problem) -> bool:
@@ -199,7 +202,7 @@ def _lonely(activity: Term, launch: Launch) -> bool:
 
 
 def many(problem: Problem, tiers: Tiers) -> Hazard | None:
-    """An instruction of one thread that several threads of a CTA execute, at thread scope."""
+    """An instruction of one thread that several threads of a CTA execute."""
     if not issued_once(problem) or problem.call.launch.threads == 1:
         return None
     if one_thread(problem):
@@ -208,6 +211,23 @@ def many(problem: Problem, tiers: Tiers) -> Hazard | None:
     if not everyone and tiers.decide(alone(problem)).holds is not False:
         return None
     return Hazard("issue.many", "several threads of a CTA execute an instruction that is meant for one: it is issued once by each")
+
+
+def _works_in_pairs(problem: Problem) -> bool:
+    """Whether one thread of a pair of CTAs issues the instruction for both."""
+    return problem.contract.single and problem.contract.pair and problem.call.launch.ctas > 1
+
+
+def paired(problem: Problem, tiers: Tiers) -> Hazard | None:
+    """An instruction for a pair of CTAs that both of them execute."""
+    own = problem.context.environment[CTA]
+    if not _works_in_pairs(problem) or own.low == own.high:
+        return None
+    varying = any(s.varies not in {"grid", "cluster"} for s in problem.call.symbols)
+    alike = CTA not in terms.variables(problem.accessing) and not varying
+    if not alike and tiers.decide(alone(problem, pair=True)).holds is not False:
+        return None
+    return Hazard("issue.many", "both CTAs of a pair execute an instruction that one thread issues for both: it is issued twice")
 
 
 def apart(problem: Problem, side: Side, repeats: tuple[int, ...]) -> Obligation:
