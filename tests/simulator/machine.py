@@ -46,7 +46,7 @@ def put_bits(memory: Numbers, position: Numbers, bits: int, elements: Numbers) -
 def decoded(raw: Numbers, dtype: str) -> Numbers:
     """The values of raw bits, as float64 (integers: int64)."""
     kind = numpy_type(dtype)
-    if bits_of(dtype) == 4:
+    if bits_of(dtype) < 8:
         return np.ascontiguousarray(raw, dtype=np.uint8).view(kind).astype(np.float64)
     found = np.ascontiguousarray(raw, dtype=f"<u{bits_of(dtype) // 8}").view(kind)
     with np.errstate(invalid="ignore"):  # signalling NaN among arbitrary bits

@@ -12,7 +12,7 @@ import numpy as np
 from tests.simulator.cute import Numbers
 from tests.simulator.documents import Document, Issue, Operand, UnreadableError, Values, grid, value
 from tests.simulator.machine import Machine, decoded, encoded
-from tests.simulator.products import Form
+from tests.simulator.products import NARROW, Form
 from tests.simulator.transfers import decompressed
 
 
@@ -126,6 +126,8 @@ def matrix(machine: Machine, operand: Operand, document: Document, values: Value
 def multiplied(machine: Machine, document: Document, issue: Issue) -> Iterator[Expected]:
     """D = A B (+ D), from matrices read through the views of each CTA."""
     form, fields = Form.read(document.opcode), document.parameters
+    if {fields.get("a_format"), fields.get("b_format")} & NARROW.keys():
+        raise UnreadableError("a view of bytes does not say where narrower numbers lie")
     d, scales = document.operands[0], document.operands[3:]
     pair = [issue.cta] if form.group == 1 else [issue.cta & ~1, issue.cta | 1]
     read: dict[str, Any] = {}

@@ -14,9 +14,9 @@ import numpy as np
 
 from tests.simulator import tables
 from tests.simulator.cute import COLUMN, SCALES, Numbers, accumulator
-from tests.simulator.documents import Document, Issue, UnreadableError
+from tests.simulator.documents import Document, Issue, UnreadableError, bits_of
 from tests.simulator.machine import COLUMNS, LANES, FaultError, Machine, decoded, encoded
-from tests.simulator.transfers import cell, no_group, repeats, start_of, taddr, walk
+from tests.simulator.transfers import cell, decompressed, no_group, repeats, start_of, taddr, walk
 
 FLOATS = {"float16": 0, "bfloat16": 1, "float32": 2}
 SMALL = {"float8_e4m3fn": 0, "float8_e5m2": 1, "float6_e2m3fn": 3, "float6_e3m2fn": 4, "float4_e2m1fn": 5}
@@ -28,6 +28,9 @@ FORMATS = {
 BYTES = {"f16": 2, "tf32": 4, "f8f6f4": 1, "mxf8f6f4": 1, "i8": 1, "mxf4": 1, "mxf4nvf4": 1}
 """Of what one unit of the walk holds; two values of e2m1 in the mxf4 kinds."""
 STEPS = {"f16": 16, "tf32": 8, "f8f6f4": 32, "mxf8f6f4": 32, "i8": 32, "mxf4": 64, "mxf4nvf4": 64}
+NARROW = {"e2m1": "float4_e2m1fn", "e2m3": "float6_e2m3fn", "e3m2": "float6_e3m2fn"}
+PACKINGS = {4: ".b8x16.b4x16_p64", 6: ".b8x16.b6x16_p32"}
+"""How numbers of so many bits lie in shared memory: as tcgen05.cp takes them."""
 ACCUMULATORS = {"float16": 0, "float32": 1, "int32": 2}
 OPCODE = re.compile(r"tcgen05\.mma(\.ws)?\.cta_group::([12])\.kind::(\w+)(\.block_scale(?:\.scale_vec::(\d)X|\.block(\d+))?)?")
 
@@ -41,9 +44,11 @@ class Form:
     group: int
     scales: int
     """Scales along K, 0 without."""
+    depth: int = 0
+    """K."""
 
     @classmethod
-    def read(cls, opcode: str) -> Form:
+    def read(cls, opcode: str, depth: int = 0) -> Form:
         found = OPCODE.fullmatch(opcode)
         if not found or (found[1] and (found[2] == "2" or found[4])):
             raise UnreadableError(opcode)
@@ -51,22 +56,24 @@ class Form:
         scales = int(found[5] or (2 if kind == "mxf4" else 1)) if found[4] else 0
         if found[6]:
             scales = STEPS[kind] // int(found[6])
-        return cls(kind, bool(found[1]), int(found[2]), scales)
+        if depth == 96 and kind.startswith("mxf4"):
+            return cls(kind, bool(found[1]), int(found[2]), scales * 3 // 2, depth)
+        return cls(kind, bool(found[1]), int(found[2]), scales, STEPS[kind])
 
 
 def encode_instruction(form: Form, document: Document, ids: Sequence[int]) -> int:
     """The 32 bits of an instruction descriptor."""
     fields: Mapping[str, Any] = document.parameters
     m, n, k = fields["instruction_shape"]
-    if k != STEPS[form.kind]:
+    if k != form.depth:
         raise UnreadableError(f"K = {k}")
     d, a, b = document.operands[:3]
     formats = FORMATS[form.kind]
-    codes = [formats[o.dtype] for o in (a, b)]
+    codes = [formats[NARROW.get(fields.get(f"{name}_format"), o.dtype)] for name, o in (("a", a), ("b", b))]
     bits = codes[0] << 7 | codes[1] << 10 | bool(fields.get("neg_a")) << 13 | bool(fields.get("neg_b")) << 14
     bits |= (fields.get("a_major", "k") == "mn") << 15 | (fields.get("b_major", "k") == "mn") << 16 | n // 8 << 17
     if form.scales:
-        return bits | ids[1] << 4 | (document.operands[3].dtype == "float8_e8m0fnu") << 23 | m // 128 << 27 | ids[0] << 29
+        return bits | ids[1] << 4 | (document.operands[3].dtype == "float8_e8m0fnu") << 23 | m // 128 << 27 | ids[0] << 29 | (k == 96) << 31
     return bits | ACCUMULATORS[d.dtype] << 4 | bool(fields.get("sat_d")) << 3 | m // 16 << 24
 
 
@@ -83,6 +90,7 @@ class Instruction:
     result: str
     ids: tuple[int, int]
     scale: str
+    saturate: bool
 
     @classmethod
     def decode(cls, bits: int, form: Form) -> Instruction:
@@ -92,9 +100,20 @@ class Instruction:
         types, n = (names[bits >> 7 & 7], names[bits >> 10 & 7]), (bits >> 17 & 0x3F) * 8
         if form.scales:
             scale = "float8_e8m0fnu" if bits >> 23 & 1 else "float8_e4m3fn"
-            return cls(form.kind, types, signs, majors, (bits >> 27 & 3) * 128, n, "float32", (bits >> 29 & 3, bits >> 4 & 3), scale)
+            return cls(
+                form.kind,
+                types,
+                signs,
+                majors,
+                (bits >> 27 & 3) * 128,
+                n,
+                "float32",
+                (bits >> 29 & 3, bits >> 4 & 3),
+                scale,
+                saturate=False,
+            )
         result = {code: name for name, code in ACCUMULATORS.items()}[bits >> 4 & 3]
-        return cls(form.kind, types, signs, majors, (bits >> 24 & 0x1F) * 16, n, result, (0, 0), "")
+        return cls(form.kind, types, signs, majors, (bits >> 24 & 0x1F) * 16, n, result, (0, 0), "", saturate=bool(bits >> 3 & 1))
 
 
 def numbers(raw: Numbers, dtype: str, kind: str) -> Numbers:
@@ -104,6 +123,8 @@ def numbers(raw: Numbers, dtype: str, kind: str) -> Numbers:
         return decoded(np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1), dtype)
     if kind == "tf32":
         return decoded(raw.view("<u4") & 0xFFFFE000, "float32")
+    if bits_of(dtype) < 8:
+        return decoded(raw >> 2 & 15 if bits_of(dtype) == 4 else raw & 63, dtype)
     return decoded(raw.view(f"<u{BYTES[kind]}"), dtype)
 
 
@@ -137,17 +158,20 @@ class Product:
         """[M or N, K] of an operand in shared memory."""
         kind = self.form.kind
         width = BYTES[kind]
-        along = STEPS[kind] // (2 if kind.startswith("mxf4") else 1)
+        along = self.form.depth // (2 if kind.startswith("mxf4") else 1)
         start = walk(descriptor, self.decoded.majors[which], width, across, along)[..., None] + np.arange(width)
-        return numbers(self.machine.shared_bytes(cta, start).reshape(across, -1), self.decoded.types[which], kind)
+        raw, dtype = self.machine.shared_bytes(cta, start).reshape(across, -1), self.decoded.types[which]
+        if bits_of(dtype) < 8 and not kind.startswith("mxf4"):
+            raw = decompressed(raw, PACKINGS[bits_of(dtype)])
+        return numbers(raw, dtype, kind)
 
     def from_tensor(self, address: int, base: int, cta: int) -> Numbers:
-        """[lane, K] of A in tensor memory, 32 bytes of a row in eight cells (16 bits: two of a cell)."""
-        lane, column = address >> 16, address & 0xFFFF
-        if self.decoded.majors[0] != "k" or lane != base or column + 8 > COLUMNS:
+        """[lane, K] of A in tensor memory, 32 bytes of a row in eight cells (16 bits: two of a cell), 48 of K 96 in twelve."""
+        lane, column, cells = address >> 16, address & 0xFFFF, 12 if self.form.depth == 96 else 8
+        if self.decoded.majors[0] != "k" or lane != base or column + cells > COLUMNS:
             raise FaultError("A where it cannot be read")
         return numbers(
-            np.ascontiguousarray(self.machine.tmem[cta, :, column : column + 8]).view(np.uint8), self.decoded.types[0], self.form.kind
+            np.ascontiguousarray(self.machine.tmem[cta, :, column : column + cells]).view(np.uint8), self.decoded.types[0], self.form.kind
         )
 
     def scale(self, address: int, which: int, rows: int, slab: int, cta: int) -> Numbers:
@@ -208,6 +232,8 @@ class Product:
 
     def put(self, cta: int, lane: Numbers, column: Numbers, total: Numbers, masked: Sequence[int]) -> None:
         """Writes the lanes that no mask disables; above a 16-bit result anything may stand."""
+        if self.decoded.saturate:
+            total = np.clip(total, -(1 << 31), (1 << 31) - 1)
         raw = encoded(total, self.decoded.result).astype(np.uint32)
         if self.decoded.result == "float16":
             raw |= self.machine.noise.integers(0, 1 << 16, raw.shape, dtype=np.uint32) << 16
@@ -221,7 +247,8 @@ class Product:
 def multiply(machine: Machine, document: Document, issue: Issue) -> None:
     """A call: repeats over M, N and K in this order, the first step along K without D unless `accum`."""
     no_group(issue, "product")
-    form, fields = Form.read(document.opcode), document.parameters
+    fields = document.parameters
+    form = Form.read(document.opcode, fields["instruction_shape"][2])
     d, a, b, *scaled = document.operands
     if d.space != "tmem" or b.space != "shared" or bool(scaled) != bool(form.scales) or len(document.operands) not in (3, 5):
         raise UnreadableError("operands in other spaces")
