@@ -10,6 +10,7 @@ waits: the product is there after `tcgen05.commit` has arrived at a barrier.
 
 Sources: PTX ISA 9.7.16.2 (shapes, data paths), 9.7.16.4 (descriptors), 9.7.16.5 (types), 9.7.16.10 (the instructions); CUTLASS 4.7,
 cute/atom/mma_traits_sm100.hpp and cute/arch/mma_sm100_desc.hpp; the reference of the tile patterns. Where they disagree: docs/decisions/0090 to 0096.
+What it computes: tcgen05_products.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import replace
 from tilecheck.contracts.descriptors import TCGEN05
 from tilecheck.contracts.tcgen05_kinds import FACTORS, KINDS, NARROW, SUM16, UE4M3, UE8M0, count_of, instruction_word, kind_of
 from tilecheck.contracts.tcgen05_places import K, M, N, accumulator, by_m, factor_in_cells, factor_in_memory, factors, halved, metadata
+from tilecheck.contracts.tcgen05_products import product, why_not
 from tilecheck.contracts.tensor_memory import FLOORS, GROUP
 from tilecheck.contracts.tensor_memory import shared as in_common
 from tilecheck.spec import (
@@ -263,6 +265,8 @@ def _form(q: Mapping[str, str], reading: str, bits: int, *, shared: bool) -> Con
         shared=in_common(
             q, issuer="pair" if pair else "cta", apart=tuple(("d", o.name) for o in operands[1:] if isinstance(o, TensorMemory))
         ),
+        product=product(q, reading, shared=shared),
+        unpredicted=why_not(q),
         reading=reading,
     )
 

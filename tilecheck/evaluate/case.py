@@ -143,6 +143,7 @@ class Case:
         self.move: Mapping[str, Any] = contract["move"]
         self.product: Mapping[str, Any] | None = contract.get("product")
         self.computed: Mapping[str, Any] | None = contract.get("computed")
+        self.unpredicted = str(contract.get("unpredicted") or "")
         self.numbers: dict[str, float] = {}
         self.single = bool(contract.get("single"))
         self.sized: Mapping[str, Any] | None = contract.get("sized")

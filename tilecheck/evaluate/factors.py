@@ -59,12 +59,13 @@ class Factored(Products):
         dst, left, right = (self.sides[name].names for name in ("dst", "left", "right"))
         if (
             self.scales
+            or not self.target.register
             or len(dst) != 2
             or {*left[:2]} ^ {*right} != {*dst}
             or len(right) != 2
             or len(left) != (2 if self.choice is None else 3)
         ):
-            raise UnpredictedError("the product is not one of two matrices")
+            raise UnpredictedError("the product is not one of two matrices in registers")
         for thread in self.executing():
             if not self.scene(thread).predicate(thread):
                 raise UnpredictedError("pred is false in some executing thread")
@@ -77,8 +78,8 @@ class Factored(Products):
         (rows, lines), (columns, others) = (self._lines(name, thread, free, step) for name in ("left", "right"))
         first = next(k for k, name in enumerate(dst.names) if name in left.names)
         entries: list[Entry] = []
-        for index, (atom, number) in dst.places.items():
-            unit = self.unit(self.target, self._place(thread, self.target, free, step), atom, number, dst.unit_bits)
+        for index, spot in dst.places.items():
+            unit = self.unit(self.target, self._place(thread, self.target, free, step), spot.atom, spot.part, dst.unit_bits)
             slot: Row = [self.target.label, *unit.thread, unit.slot]
             plus = self._addend(thread, free, step, index)[1]
             entries.append(Entry(slot, unit.bit % self.target.view.bits, plus, rows[index[first]], columns[index[1 - first]]))

@@ -12,6 +12,7 @@ from tilecheck.evaluate import clauses, descriptors, parameters, tmem
 from tilecheck.evaluate.box_image import BoxImage
 from tilecheck.evaluate.box_points import BoxPoints
 from tilecheck.evaluate.case import Case, Operand, Scene
+from tilecheck.evaluate.cell_products import CellProducts
 from tilecheck.evaluate.cells import CellImage
 from tilecheck.evaluate.clauses import ELEMENT_CLAUSES, UNDER_PRED, Observation, Site
 from tilecheck.evaluate.computed import Computations
@@ -317,9 +318,11 @@ class Model:
         most: how many products may be named, None for any number; UnpredictedError where there are more.
         """
         if self.case.product is not None:
-            found = Products(self.case, self.case.product, values, elected)
+            made = Products if self.operands[str(self.case.product["dst"]["operand"])].register else CellProducts
+            found = made(self.case, self.case.product, values, elected)
             if most is not None and found.count > most:
-                raise UnpredictedError(f"it would name {found.count} products, the limit is {most}; `reconstruct` has none")
+                more = "" if made is CellProducts else "; `reconstruct` has none"
+                raise UnpredictedError(f"it would name {found.count} products, the limit is {most}{more}")
             return found.image()
         if self.boxes is not None:
             return BoxImage(self.boxes, values, elected).image()
@@ -329,7 +332,8 @@ class Model:
             return CellImage(self.case, values, elected).image()
         if not self.case.move["dst"]:
             if any(operand.write for operand in self.case.operands):
-                raise UnpredictedError(f"what {self.case.opcode} computes is not predicted")
+                why = self.case.unpredicted and f": {self.case.unpredicted}"
+                raise UnpredictedError(f"what {self.case.opcode} computes is not predicted{why}")
             return Image([], [])
         prediction = Prediction(self.case, values, elected)
         if prediction.copies and prediction.target.matrix is not None:

@@ -5,40 +5,64 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilecheck.evaluate.case import Case, Operand
 from tilecheck.evaluate.expressions import term
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.parameters import number as number_of
 from tilecheck.evaluate.predict import Image, Place, Replay, Row, Unit, UnpredictedError, Values
+from tilecheck.evaluate.tmem import replica_bits
 from tilecheck.evaluate.views import Coordinate
 
 Index = tuple[int, ...]
 
 
+class Spot(NamedTuple):
+    """Where an entry lies: an element, which part of it, of a pair the CTA (None: that of the executing thread), and how many bits its copy is away."""
+
+    atom: Coordinate
+    part: int
+    rank: int | None
+    shift: int
+
+
 class Entries:
-    """The entries of one operand of a product by their indices. numbers: where a number stands in the operand's place, None for all."""
+    """The entries of one operand of a product by their indices. operand: None where a number stands in its place, for all."""
 
     def __init__(self, data: Mapping[str, Any], operand: Operand | None) -> None:
         self.operand = operand
         self.type = str(data["type"])
         self.names = tuple(str(name) for name, _ in data["at"])
-        self.places: dict[Index, tuple[Coordinate, int]] = {}
+        self.places: dict[Index, Spot] = {}
         self.points: dict[Index, dict[str, int]] = {}
-        self.bits, self.low = int(data["bits"]), int(data["low"])
+        self.bits, self.low, self.run = int(data["bits"]), int(data["low"]), 1
+        for one in data.get("narrow", ()):
+            if one["type"] == self.type:
+                self.bits, self.low, self.run = int(one["bits"]), int(one["low"]), int(one["run"])
         if operand is None:
             return
         parts = [(str(name), int(extent)) for name, extent in data["parts"]]
         self.unit_bits = operand.bits // prod(extent for _, extent in parts)
+        cta, copy = str(data.get("cta", "")), str(data.get("copy", ""))
+        shifts = list(enumerate(replica_bits(operand.matrix))) if copy and operand.matrix is not None else [(0, 0)]
         for atom in operand.atoms:
             for part in product(*(range(extent) for _, extent in parts)):
                 at = {**dict(zip(operand.atom_names, atom, strict=True)), **{name: k for (name, _), k in zip(parts, part, strict=True)}}
                 number = 0
                 for digit, (_, extent) in zip(part, parts, strict=True):
                     number = number * extent + digit
-                index = tuple(term(form, at) for _, form in data["at"])
-                self.places[index], self.points[index] = (atom, number), at
+                for rank, (k, shift) in product((0, 1) if cta else (None,), shifts):
+                    point = {**at, **({} if rank is None else {cta: rank}), **({copy: k} if copy else {})}
+                    index = tuple(term(form, point) for _, form in data["at"])
+                    self.places[index], self.points[index] = Spot(atom, number, rank, shift), point
+
+    def first(self, spot: Spot) -> tuple[Coordinate, int]:
+        """The element in which an entry, or the run that it stands in, begins, and the bit from there on."""
+        *outer, last = spot.atom or (0,)
+        if self.run == 1:
+            return spot.atom, self.low
+        return (*outer, last - last % self.run), self.low + self.bits * (last % self.run)
 
 
 class Products(Replay):
@@ -56,10 +80,15 @@ class Products(Replay):
             name: case.parameters[name] for name, spec in case.specs.items() if spec["kind"] == "selector" and name in case.parameters
         }
         left, right = self.sides["left"].type, self.sides["right"].type
-        self.types = [left, right, *(str(scale["type"]) for scale in self.scales)]
+        self.weights = [Entries(one, operands[str(one["operand"])]) for one in data.get("factors") or ()]
+        self.types = [left, right, *(str(scale["type"]) for scale in self.scales), *(side.type for side in self.weights)]
         self.addend = str(data["addend"]["operand"])
         self.accumulates: str | None = data.get("accumulates")
         self.signs: tuple[str, ...] = tuple(data.get("signs", ()))
+        self.saturates: str | None = data.get("saturates")
+        for name, why in data.get("unknown", ()):
+            if case.parameters.get(name, 0) != 0:
+                raise UnpredictedError(f"what is left with {name} is not predicted: {why}")
         self.sources: dict[tuple[Any, ...], Row] = {}
         self.known: dict[tuple[str, Index], Index] = {}
         target = self.sides["dst"].operand
@@ -111,8 +140,8 @@ class Products(Replay):
         found: set[tuple[Thread, int]] = set()
         for free in self._free():
             for step in self._steps(self.target.loops, {}):
-                for atom, number in entries.places.values():
-                    unit = self.unit(self.target, self._place(thread, self.target, free, step), atom, number, entries.unit_bits)
+                for spot in entries.places.values():
+                    unit = self.unit(self.target, self._place(thread, self.target, free, step), spot.atom, spot.part, entries.unit_bits)
                     found.add((unit.thread, unit.slot))
         return ([self.target.label, *holder, slot] for holder, slot in found)
 
@@ -121,9 +150,9 @@ class Products(Replay):
             for free in self._free():
                 for step in self._steps(self.target.loops, dict.fromkeys(self.case.loops, 0)):
                     order = (*free, *(step[name] for name in self.case.loops))
-                    for atom, number in self.sides["dst"].places.values():
+                    for spot in self.sides["dst"].places.values():
                         place = self._place(thread, self.target, free, step)
-                        unit = self.unit(self.target, place, atom, number, self.sides["dst"].unit_bits)
+                        unit = self.unit(self.target, place, spot.atom, spot.part, self.sides["dst"].unit_bits)
                         known = self.written.setdefault((unit.thread, unit.slot), order)
                         self.written[unit.thread, unit.slot] = min(known, order)
 
@@ -136,23 +165,29 @@ class Products(Replay):
     def _rows(self, thread: Thread) -> Iterator[Row]:
         dst = self.sides["dst"]
         slots: dict[tuple[Thread, int], list[dict[str, Any]]] = {}
-        summed = tuple(name for name in self.case.loops if name not in self.target.loops)
         for free in self._free():
             for step in self._steps(self.target.loops, {}):
-                for index, (atom, number) in dst.places.items():
-                    unit = self.unit(self.target, self._place(thread, self.target, free, step), atom, number, dst.unit_bits)
-                    entry = {
-                        "bit": unit.bit % self.target.view.bits,
-                        "bits": dst.unit_bits,
-                        "type": dst.type,
-                        "plus": self._addend(thread, free, step, index),
-                        "of": self.types,
-                        "products": [pair for one in self._steps(summed, step) for pair in self._pairs(thread, free, one, index)],
-                        **({"negated": True} if self.negated else {}),
-                    }
+                for index, spot in dst.places.items():
+                    unit = self.unit(self.target, self._place(thread, self.target, free, step), spot.atom, spot.part, dst.unit_bits)
+                    entry = self._entry(thread, free, step, index, unit.bit % self.target.view.bits)
                     slots.setdefault((unit.thread, unit.slot), []).append(entry)
         for (holder, slot), entries in slots.items():
             yield [self.target.label, *holder, slot, None, "computed", {"by": self.combine, "entries": sorted(entries, key=_bit)}]
+
+    def _entry(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index, bit: int) -> dict[str, Any]:
+        """What an entry of the destination is the sum of."""
+        dst, summed = self.sides["dst"], tuple(name for name in self.case.loops if name not in self.target.loops)
+        clamped = {"saturated": len(self._left_entries(dict(zip(dst.names, index, strict=True))))}
+        return {
+            "bit": bit,
+            "bits": dst.unit_bits,
+            "type": dst.type,
+            "plus": self._addend(thread, free, step, index),
+            "of": self.types,
+            "products": [pair for one in self._steps(summed, step) for pair in self._pairs(thread, free, one, index)],
+            **({"negated": True} if self.negated else {}),
+            **(clamped if self.saturates is not None and self.case.parameters.get(self.saturates) else {}),
+        }
 
     def _addend(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Row:
         """The entry that the sum starts from, with its type: a source, or a number."""
@@ -173,9 +208,9 @@ class Products(Replay):
 
     @property
     def negated(self) -> bool:
-        """Whether the products are subtracted: an odd number of signs is -1."""
-        values = (self.case.parameters.get(name, self.case.specs[name]["default"]) for name in self.signs)
-        return prod(values) < 0
+        """Whether the products are subtracted: an odd number of signs is -1, or a flag that is true."""
+        values = [self.case.parameters.get(name, self.case.specs[name]["default"]) for name in self.signs]
+        return sum(value is True or (value is not False and value < 0) for value in values) % 2 == 1
 
     def _pairs(self, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Iterator[list[Any]]:
         """The entries that are multiplied in one step, in the order of the index that is summed over: of left, of right, and their scales."""
@@ -190,6 +225,7 @@ class Products(Replay):
                 pair.append(self._chosen(self.choice, thread, free, step, at, named))
             for scale, side, place in zip(self.scales, (left, right), (at, other), strict=False):
                 pair.append(self._scale(scale, side, thread, free, step, place))
+            pair.extend(self._source(side, thread, free, step, tuple(named[name] for name in side.names)) for side in self.weights)
             yield pair
 
     def _chosen(
@@ -236,14 +272,25 @@ class Products(Replay):
         return self.sources[key]
 
     def _found(self, side: Entries, operand: Operand, thread: Thread, free: Coordinate, step: Mapping[str, int], index: Index) -> Row:
-        atom, number = side.places[index]
-        unit = self.unit(operand, self._place(thread, operand, free, step), atom, number, side.unit_bits)
+        spot = side.places[index]
+        atom, low = side.first(spot)
+        unit = self.unit(operand, self._place(thread, operand, free, step), atom, spot.part, side.unit_bits)
+        bits = side.bits or side.unit_bits
         if not operand.register:
-            several = [{"cta": thread.cta}] if self.case.launch.ctas > 1 and operand.view.space == "shared" else []
-            return [operand.tensor, unit.bit // 8, unit.bit % 8 + side.low, side.bits or side.unit_bits, *several]
+            bit, cta = unit.bit + spot.shift + low, self._cta(thread, spot)
+            self._intact(operand, cta, bit, bits, free, step)
+            several = [{"cta": cta}] if self.case.launch.ctas > 1 and operand.view.space in {"shared", "tmem"} else []
+            return [operand.tensor, bit // 8, bit % 8, bits, *several]
         self._unwritten(operand, unit, free, step)
-        bit = unit.bit % operand.view.bits + side.low
-        return [operand.label, [*unit.thread, unit.slot], bit, side.bits or side.unit_bits]
+        return [operand.label, [*unit.thread, unit.slot], unit.bit % operand.view.bits + low, bits]
+
+    @staticmethod
+    def _cta(thread: Thread, spot: Spot) -> int:
+        """The CTA that has an entry: of a pair, whose ranks differ in the last bit, the one that is said."""
+        return thread.cta if spot.rank is None else thread.cta & ~1 | spot.rank
+
+    def _intact(self, operand: Operand, cta: int, bit: int, bits: int, free: Coordinate, step: Mapping[str, int]) -> None:
+        """UnpredictedError where bits of memory that are read were written by an earlier instruction."""
 
     def _unwritten(self, operand: Operand, unit: Unit, free: Coordinate, step: Mapping[str, int]) -> None:
         """UnpredictedError where a slot that is read was written by an earlier instruction."""

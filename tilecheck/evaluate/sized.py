@@ -45,14 +45,41 @@ def shape_problem(sized: Mapping[str, Any], parameters: Mapping[str, Any], arch:
 
 def sized(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any]:
     """The contract with what the call decides; as it is where there is nothing."""
-    operands = list(contract["operands"])
+    operands, values = list(contract["operands"]), dict[str, int]()
     if "sized" in contract:
         shape = shape_of(contract, call)
         if shape is not None and _size(contract["sized"], shape) is not None:
             operands = [_shaped(contract["sized"], spec, shape) for spec in operands]
+            values = dict(zip(NAMES, shape, strict=True))
+    types = dict[str, str]()
     if "typed" in contract:
-        operands = _typed(contract["typed"], operands, call)
-    return {**contract, "operands": operands}
+        operands, types = _typed(contract["typed"], operands, call)
+    found = {**contract, "operands": operands}
+    if contract.get("product") and ("sized" in contract or "typed" in contract):
+        found["product"] = _product(contract["product"], contract["operands"], operands, values, types)
+    return found
+
+
+def _product(
+    data: Mapping[str, Any],
+    before: Sequence[Mapping[str, Any]],
+    operands: Sequence[Mapping[str, Any]],
+    values: Mapping[str, int],
+    types: Mapping[str, str],
+) -> Mapping[str, Any]:
+    """A product with the shape, the axes that are not there, and the types."""
+    absent: dict[str, dict[str, int]] = {}
+    for old, new in zip(before, operands, strict=True):
+        there = {str(axis) for axis, _ in new["atom"]}
+        absent[str(old["name"])] = {str(axis): 0 for axis, _ in old["atom"] if axis not in there}
+
+    def entries(side: Mapping[str, Any]) -> Mapping[str, Any]:
+        known = {**values, **absent[str(side["operand"])]}
+        at = [[name, filled(form, known)] for name, form in side["at"]]
+        return {**side, "at": at, "type": side["type"] or types.get(str(side["operand"]), "")}
+
+    sides = {name: entries(data[name]) for name in ("dst", "left", "right", "addend")}
+    return {**data, **sides, **({"factors": [entries(one) for one in data["factors"]]} if data.get("factors") else {})}
 
 
 def _shaped(how: Mapping[str, Any], spec: Mapping[str, Any], shape: Sequence[int]) -> Mapping[str, Any]:
@@ -81,7 +108,8 @@ def filled(form: Any, values: Mapping[str, int]) -> Any:
     return (operator, *(filled(part, values) for part in parts))
 
 
-def _typed(typed: Sequence[Mapping[str, Any]], operands: list[Any], call: Mapping[str, Any]) -> list[Any]:
+def _typed(typed: Sequence[Mapping[str, Any]], operands: list[Any], call: Mapping[str, Any]) -> tuple[list[Any], dict[str, str]]:
+    """The operands with the dtypes that they may have, and the types that their elements have."""
     forms: Sequence[Mapping[str, Any]] = call.get("operands") or ()
     parameters: Mapping[str, Any] = call.get("parameters") or {}
     views = {spec["name"]: View(form) for spec, form in zip(operands, forms, strict=False) if "layout" in form}
@@ -115,4 +143,4 @@ def _typed(typed: Sequence[Mapping[str, Any]], operands: list[Any], call: Mappin
             described = spec["described"]
             changed = {**changed, "described": {**described, "modes": [m for m in described["modes"] if m["major"] == "k"]}}
         result.append(changed)
-    return result
+    return result, own

@@ -208,6 +208,12 @@ def _shifts(spec: Mapping[str, Any]) -> list[int]:
     return sorted(sum(shift) for shift in digits)
 
 
+def replica_bits(spec: Mapping[str, Any]) -> list[int]:
+    """How many bits of tensor memory each copy lies behind the first, in the order of its number."""
+    digits = product(*([k * apart for k in range(count)] for count, apart in spec["replicas"]))
+    return [sum(shift) * COLUMNS * CELL for shift in digits]
+
+
 def replica(scene: Scene, operand: Operand) -> Observation | None:
     """The copies of the view are those of the instruction."""
     spec = operand.matrix

@@ -1,7 +1,7 @@
 """The vocabulary contracts are written in, and where contracts are found."""
 
 from tilecheck.spec.box import BoxCopy, Format, Interleave, Packing, Pattern, Walk
-from tilecheck.spec.computed import Choice, Computed, Result, Scale
+from tilecheck.spec.computed import Choice, Computed, Narrow, Result, Scale
 from tilecheck.spec.contract import AtomAxis, Contract, Entries, Memory, Move, Operand, Parameter, Product, Register, Unpacking, data
 from tilecheck.spec.descriptor import Described, Mode
 from tilecheck.spec.grammar import BadSpelling, Exclusion, Floor, Grammar, Slot, arch_has, arch_rank, both, either, is_, other_than, written
@@ -45,6 +45,7 @@ __all__ = [
     "Memory",
     "Mode",
     "Move",
+    "Narrow",
     "NumberType",
     "Operand",
     "Packing",

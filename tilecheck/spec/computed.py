@@ -61,3 +61,16 @@ class Scale:
     type: str
     lane: Term
     bit: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """How entries of a type lie that are narrower than their units: `bits` bits each, from bit `low` on of the first of `run` units, side by side.
+
+    The units of a run follow each other along the last axis; a run of one is a unit of its own for each entry.
+    """
+
+    type: str
+    bits: int
+    low: int
+    run: int = 1

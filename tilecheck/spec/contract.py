@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import cast
 
 from tilecheck.spec.box import BoxCopy
-from tilecheck.spec.computed import Choice, Computed, Scale
+from tilecheck.spec.computed import Choice, Computed, Narrow, Scale
 from tilecheck.spec.descriptor import MAJORS, Described, Encoding
 from tilecheck.spec.grammar import arch_has
 from tilecheck.spec.instruction import Sized, Typed, Word
@@ -230,9 +230,10 @@ class Move:
 class Entries:
     """What an operand of a product holds: each of its units (an atom coordinate and a part) is one entry of a matrix.
 
-    type: the PTX type of an entry. at: for each index of the matrix its name and its value, a term over atom and part axes.
-    parts: axes that split an element into units, low bits first, as in `Move`. bits: of an entry, where it is narrower than its unit, and low: the
-    lowest bit of the unit that it fills.
+    type: the PTX type of an entry, "" for that of the elements (see `Typed`). at: for each index of the matrix its name and its value, a term over atom
+    and part axes. parts: axes that split an element into units, low bits first, as in `Move`. bits: of an entry, where it is narrower than its unit, and
+    low: the lowest bit of the unit that it fills; narrow: the same for some types. cta, copy: the names of two axes more, "" for none: which CTA of a pair
+    (0 or 1) has the entry, and in which of the operand's copies it is read.
     """
 
     operand: str
@@ -241,6 +242,9 @@ class Entries:
     parts: tuple[AtomAxis, ...] = ()
     bits: int = 0
     low: int = 0
+    narrow: tuple[Narrow, ...] = ()
+    cta: str = ""
+    copy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +252,10 @@ class Product:
     """What one instruction computes: dst = addend + the sum of left times right over the indices that dst lacks.
 
     combine: how two entries are multiplied: "mul", or for single bits "xor" or "and". accumulates: the condition (a parameter) without which the first
-    step of the call adds nothing. signs: parameters (1 or -1) that every product is multiplied by. choice: where `left` is sparse, which index each of its
-    entries has. scales: what the entries of left and of right are multiplied by.
+    step of the call adds nothing. signs: parameters (1 or -1, or a flag that is -1) that every product is multiplied by. choice: where `left` is sparse,
+    which index each of its entries has. scales, factors: what the entries of left and of right are multiplied by, parts of words or entries of their own.
+    saturates: the flag by which each instruction clamps its sums. skips: the parameter whose bits say which lanes of dst are left alone: its words are
+    those of 128 lanes in each CTA. unknown: parameters with which no image is predicted, unless they are 0, and why.
     """
 
     dst: Entries
@@ -261,6 +267,10 @@ class Product:
     signs: tuple[str, ...] = ()
     choice: Choice | None = None
     scales: tuple[Scale, Scale] | None = None
+    factors: tuple[Entries, Entries] | None = None
+    saturates: str | None = None
+    skips: str | None = None
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +282,7 @@ class Contract:
     arch: the lowest architecture that has the form; also: the floors of further families that have it; isa: the lowest PTX version, "" for any.
     chunk: the parameter that says how many bytes the last atom axis holds; in the table that axis has extent 0 (see `fitted`).
     loops: the names of the last repeat axes of a call, the slowest first; each operand repeats over the loops it is `over`, behind the repeat axes
-    without a name, which all operands share. product, computed: what is computed, where the destination is no copy of bits.
+    without a name, which all operands share. product, computed: what is computed, where the destination is no copy of bits; unpredicted: why neither is said.
     variants: the same opcode with other operands; a call has the first one that its operands fit in number, bits and last extent, else the one
     that the operands by which it differs from the contract fit, else the contract itself (see `chosen`).
     single: whether one thread is meant to issue it. pair: whether it works on a pair of CTAs of the cluster, whose ranks differ in the last bit.
@@ -309,6 +319,7 @@ class Contract:
     loops: tuple[str, ...] = ()
     product: Product | None = None
     computed: Computed | None = None
+    unpredicted: str = ""
     variants: tuple[Contract, ...] = ()
     scalar: Composition | None = None
     shared: Shared | None = None
@@ -482,7 +493,7 @@ def data(contract: Contract) -> dict[str, Data]:
         "move": _move_data(contract.move),
         "issue": contract.issue,
         **_written(contract, {"isa": "", "chunk": None, "single": False, "proxy": "generic", "completion": (), "before": (), "loops": ()}),
-        **_written(contract, {"pair": False}),
+        **_written(contract, {"pair": False, "unpredicted": ""}),
         **({} if contract.encoding is None else {"encoding": _fields(contract.encoding)}),
         **({} if contract.box is None else {"box": _box_data(contract.box)}),
         **({} if contract.product is None else {"product": _product_data(contract.product)}),
@@ -507,7 +518,9 @@ def listed(value: object) -> object:
 def _product_data(product: Product) -> Data:
     sides = {name: _entries_data(getattr(product, name)) for name in ("dst", "left", "right", "addend")}
     more = {name: _terms(getattr(product, name)) for name in ("choice", "scales") if getattr(product, name) is not None}
-    return {**sides, "combine": product.combine, **_written(product, {"accumulates": None, "signs": ()}), **more}
+    written = _written(product, {"accumulates": None, "signs": (), "saturates": None, "skips": None, "unknown": ()})
+    factors = {} if product.factors is None else {"factors": tuple(_entries_data(one) for one in product.factors)}
+    return {**sides, "combine": product.combine, **written, **more, **factors}
 
 
 def _terms(value: object) -> Data:
@@ -527,11 +540,13 @@ def _entries_data(entries: Entries) -> Data:
         "parts": _extents(entries.parts),
         "bits": entries.bits,
         "low": entries.low,
+        **({"narrow": _fields(entries.narrow)} if entries.narrow else {}),
+        **_written(entries, {"cta": "", "copy": ""}),
     }
 
 
 def _written(
-    value: Parameter | Register | Memory | TensorMemory | Move | Product | Contract, defaults: Mapping[str, Data]
+    value: Parameter | Register | Memory | TensorMemory | Move | Entries | Product | Contract, defaults: Mapping[str, Data]
 ) -> dict[str, Data]:
     """The fields that differ from their defaults."""
     return {name: _plain(getattr(value, name)) for name, default in defaults.items() if getattr(value, name) != default}
