@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.prove.tcgen05_documents import mma
 from tests.simulator.cute import COLUMN, COPIES, SCALES, accumulator
 from tests.simulator.tables import register_image
 from tilecheck.cli import main
@@ -93,3 +96,40 @@ def test_lanes_that_go_on_alike_are_left_out(capsys: pytest.CaptureFixture[str])
     assert "dst from what stands there; no image is predicted" in capsys.readouterr().out
     assert main(["explain", "tcgen05.cp.cta_group::1.128x256b"]) == 0
     assert re.search(r"^moves +dst <- src$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_what_a_product_computes_is_told(capsys: pytest.CaptureFixture[str]):
+    def told(opcode: str) -> str:
+        assert main(["explain", opcode]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    scaled = told("tcgen05.mma.cta_group::2.kind::mxf4.block_scale")
+    assert (
+        "the sum over k of a[m, k, block] * b[n, k] * sfa[m, block, slab] * sfb[n, block, slab, cta], times -1 where neg_a holds" in scaled
+    )
+    assert (
+        "cta is 0 in the CTA of the pair whose rank is even, 1 in the other; copy is the number of the copy of sfa and sfb that is read"
+        in scaled
+    )
+    assert "in a and b .e2m1 is 4 bits, 16 side by side at the start of 16 bytes" in told("tcgen05.mma.cta_group::1.kind::f8f6f4")
+    assert "clamps its sums where sat_d holds; the lanes that disable_output_lane names are left alone" in told(
+        "tcgen05.mma.cta_group::1.kind::i8"
+    )
+    assert "no image is predicted: which elements of A there are is said by metadata" in told("tcgen05.mma.sp.cta_group::1.kind::f16")
+
+
+def test_cells_of_a_product_are_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    def lines(name: str, more: dict[str, object]) -> list[str]:
+        document = mma("tcgen05.mma.cta_group::2.kind::" + name, 256, 32, **more) | {"guard": "tx == 0 and cbx == 0"}
+        (tmp_path / "call.json").write_text(json.dumps(document))
+        main(["predict", str(tmp_path / "call.json")])
+        return capsys.readouterr().out.splitlines()
+
+    first, second, *_ = lines("f16", {"sums": "float16", "parameters": {"neg_a": True, "accum": True}})
+    assert first.startswith(
+        "D cta 0 byte 0 bits 0+16 = f16 D cta 0[0] bits 0+16 - A cta 0[0] bits 0+16 * B cta 0[0] bits 0+16 - A cta 0[2]"
+    )
+    assert second == "D cta 0 bytes 2..3 = undefined"
+    last = lines("i8", {"parameters": {"sat_d": True}})[-1]
+    assert last.startswith("D cta 1 byte 260220 bits 0+32 = s32 0 + A cta 1[")
+    assert last.endswith(", clamped after each 32 products")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilecheck.report import scalars
 from tilecheck.report.box import box_images
+from tilecheck.report.computed import product_text, result_text
 from tilecheck.report.console import plain, render
 from tilecheck.report.instruction import instruction_rows
 from tilecheck.report.picture import lane_grid, register_grid
@@ -28,8 +29,7 @@ from tilecheck.spec import (
     find_entry,
     mnemonic_of,
 )
-from tilecheck.spec.computed import Choice, Computed
-from tilecheck.spec.contract import Entries, Parameter, Product, parameter_text
+from tilecheck.spec.contract import Parameter, parameter_text
 from tilecheck.spec.grammar import dotted
 from tilecheck.symbolic.terms import Term, variables
 
@@ -304,61 +304,15 @@ def _operations(composition: Composition) -> list[tuple[str, str]]:
 def computed_text(contract: Contract) -> str | None:
     """What an instruction computes, None where it copies bits."""
     if contract.product is not None:
-        return product_text(contract.product)
+        return product_text(contract.product, [p.name for p in contract.parameters if p.kind == "flag"])
     if contract.computed is not None and not contract.move.dst:
         return result_text(contract.computed)
     if contract.move.dst or not any(operand.write for operand in contract.operands):
         return None
     written = ", ".join(operand.name for operand in contract.operands if operand.write)
     sources = ", ".join(operand.name for operand in contract.operands if not operand.write)
-    return f"{written} from {sources or 'what stands there'}; no image is predicted"
-
-
-def result_text(made: Computed) -> str:
-    """`d = fma.rn(a, b, c)`, or of packed numbers `d[0] = ..., d[16] = ...`, each from the bit on that is named."""
-    whole, by = len(made.results) == 1, ".".join((made.operator, *made.words))
-
-    def part(name: str, bit: int) -> str:
-        return name if whole and not bit else f"{name}[{bit}]"
-
-    return "; ".join(
-        f"{part(made.dst, one.bit)}: .{one.type} = {by}({', '.join(f'{part(name, bit)}: .{type_}' for name, bit, type_ in one.of)})"
-        for one in made.results
-    )
-
-
-def product_text(product: Product) -> str:
-    """`d[m, n] = c[m, n] + sum over k of a[m, k] * b[n, k]`, and what entry each part of an element is."""
-    signs = {"mul": "*", "xor": "xor", "and": "and"}
-    own = [name for name, _ in product.dst.at]
-    summed = list(dict.fromkeys(name for side in (product.left, product.right) for name, _ in side.at if name not in own))
-
-    def entry(side: Entries) -> str:
-        return f"{side.operand}[{', '.join(name for name, _ in side.at)}]"
-
-    count = "the ones of " if product.combine != "mul" else ""
-    right, chosen = entry(product.right), ""
-    if product.choice is not None:
-        index = product.choice.index
-        right = f"{product.right.operand}[{', '.join(f'{index} + chosen' if name == index else name for name, _ in product.right.at)}]"
-        chosen = f". {choice_text(product.choice)}"
-    scales = "".join(f" * {one.operand}[lane {one.lane}, bits from {one.bit} on]" for one in product.scales or ())
-    terms = f"{count}{entry(product.left)} {signs[product.combine]} {right}{scales}"
-    where = "; ".join(
-        dict.fromkeys(
-            f"{side.operand}: {', '.join(f'{name} = {term}' for name, term in side.at)}"
-            for side in (product.dst, product.left, product.right, product.addend)
-        )
-    )
-    start = entry(product.addend) + (f" (0 where {product.accumulates} does not hold)" if product.accumulates else "")
-    times = f", times {' and '.join(product.signs)}" if product.signs else ""
-    return f"{entry(product.dst)} = {start} + the sum over {', '.join(summed)} of {terms}{times}, where for {where}{chosen}"
-
-
-def choice_text(choice: Choice) -> str:
-    """Where the bits lie that choose an index, and what each of their values chooses."""
-    values = ", ".join(f"{value:#06b}: {' '.join(map(str, offsets))}" for value, offsets in choice.offsets)
-    return f"chosen is for entry {choice.entry} by {choice.bits} bits of {choice.operand} in lane {choice.lane} from bit {choice.bit} on ({values})"
+    why = contract.unpredicted and f": {contract.unpredicted}"
+    return f"{written} from {sources or 'what stands there'}; no image is predicted{why}"
 
 
 def fragments(contract: Contract) -> list[tuple[str, str]]:

@@ -41,7 +41,8 @@ def _sum(entry: Mapping[str, Any], by: str) -> str:
     sign = {"mul": "*", "xor": "xor", "and": "and"}[by]
     kind, start = entry["plus"]
     terms = [f" {sign} ".join(_entry(one) for one in factors) for factors in entry["products"]]
-    return f"{kind} {' + '.join([_entry(start), *terms])}"
+    clamped = f", clamped after each {entry['saturated']} products" if "saturated" in entry else ""
+    return f"{kind} {(' - ' if entry.get('negated') else ' + ').join([_entry(start), *terms])}{clamped}"
 
 
 def _result(entry: Mapping[str, Any], by: str) -> str:
@@ -62,7 +63,7 @@ def _entry(source: Any) -> str:
     name, where, bit, *bits = cast("Row", source)
     part = f"bits {bit}+{bits[0]}" if bits else f"bit {bit}"
     if isinstance(where, int):
-        return f"{name}[{where}] {part}"
+        return f"{_named(name, [cast('Mapping[str, object]', one)['cta'] for one in bits[1:]])}[{where}] {part}"
     cta, warp, lane, slot = cast("Row", where)
     far = f" cta {cta} warp {warp}" if (cta, warp) != (0, 0) else ""
     return f"{name}{far} lane {lane} slot {slot} {part}"
@@ -135,6 +136,8 @@ def _unpacked(row: Row) -> list[tuple[object, int, int, int, *tuple[object, ...]
 def _continues(before: Row, after: Row) -> bool:
     if "low" in _copies(before) or "low" in _copies(after):  # a widened value is a line of its own
         return False
+    if before[3] == "computed" or after[3] == "computed":
+        return False
     if any(_copies(before).get(key) != _copies(after).get(key) for key in ("cta", "from", "by", "to")):
         return False
     if [[name, cast("int", byte) + 1, *cta] for name, byte, *cta in _combined(before)] != [list(one) for one in _combined(after)]:
@@ -157,6 +160,8 @@ def _run(run: list[Row]) -> str:
     copies = _copies(first)
     if "cta" in copies:
         where = where.replace(" ", f" cta {copies['cta']} ", 1)
+    if place == "computed":
+        return "\n".join(f"{where}{text}" for text in _computed(copies))
     if "low" in copies:
         parts = ", ".join(f"{_named(name, cta)}[{byte}] bits {bit}..{bit + bits - 1}" for name, byte, bit, bits, *cta in _unpacked(first))
         return f"{where} = {parts}" + (f", from bit {copies['low']} on" if copies["low"] else "")
