@@ -20,7 +20,19 @@ from dataclasses import replace
 
 from tilecheck.contracts.descriptors import TCGEN05
 from tilecheck.contracts.tcgen05_kinds import FACTORS, KINDS, NARROW, SUM16, UE4M3, UE8M0, count_of, instruction_word, kind_of
-from tilecheck.contracts.tcgen05_places import K, M, N, accumulator, by_m, factor_in_cells, factor_in_memory, factors, halved, metadata
+from tilecheck.contracts.tcgen05_places import (
+    K,
+    M,
+    N,
+    accumulator,
+    by_m,
+    factor_in_cells,
+    factor_in_memory,
+    factors,
+    first_lanes,
+    halved,
+    metadata,
+)
 from tilecheck.contracts.tcgen05_products import product, why_not
 from tilecheck.contracts.tensor_memory import FLOORS, GROUP
 from tilecheck.contracts.tensor_memory import shared as in_common
@@ -222,6 +234,7 @@ def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
         _extents(q, shared=shared),
         starts,
         (*copies, *((("sfb", 128, ((2, 32),)),) if halves else ())),
+        begins=first_lanes(q, reading, shared=shared),
         multiples=(("b_major", "mn", 16 * group),) if KINDS[kind_of(q)].bits == 8 else (),
         notes=tuple(notes),
         others=others,

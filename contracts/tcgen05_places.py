@@ -50,6 +50,17 @@ def data_paths(q: Mapping[str, str]) -> dict[int, str]:
     return {64: "F", 128: "D"}
 
 
+def first_lanes(q: Mapping[str, str], reading: str, *, shared: bool) -> tuple[tuple[str, int, tuple[int, ...]], ...]:
+    """The lanes in which D, and A in tensor memory, may start with each M: those of 16 rows in each slab in either half of it."""
+    found: list[tuple[str, int, tuple[int, ...]]] = []
+    for m, path in data_paths(q).items():
+        lanes = (0, 16) if path in "CF" else (0,)
+        found.append(("d", m, lanes))
+        if not shared:
+            found.append(("a", m, (0,) if reading == "tirx" else lanes))
+    return tuple(found)
+
+
 def by_m(choices: Mapping[int, Term]) -> Term:
     """A term for each M; the last one is that of the remaining M."""
     *others, (_, found) = choices.items()
@@ -70,7 +81,7 @@ def accumulator(q: Mapping[str, str], bits: int) -> TensorMemory:
         write=True,
         atom=(AtomAxis("row", 0), AtomAxis("column", 0)),
         over=("m", "n"),
-        first_lanes=(0, 16),
+        first_lanes=(),
         alone=True,
     )
 
@@ -90,7 +101,7 @@ def factor_in_cells(q: Mapping[str, str], bits: int, reading: str) -> TensorMemo
         write=False,
         atom=(*((AtomAxis("bank", 0),) if q["ws"] else ()), AtomAxis("row", 0), AtomAxis("depth", 0)),
         over=("m", "k"),
-        first_lanes=(0,) if reading == "tirx" else (0, 16),
+        first_lanes=(),
         beside="" if q["ws"] or reading == "tirx" else "d",
     )
 

@@ -121,6 +121,7 @@ def _shaped(contract: Contract, operand: Operand, shape: Shape) -> Operand:
         lane=terms.substitute(operand.lane, values),
         column=terms.substitute(operand.column, values),
         replicas=next((copies for name, m, copies in sized.copies if name == operand.name and m == shape[0]), operand.replicas),
+        first_lanes=next((lanes for name, m, lanes in sized.begins if name == operand.name and m == shape[0]), operand.first_lanes),
         first_bits=operand.first_bits if start is None else terms.evaluate(start, entries),
         note="; ".join(text for name, m, text in sized.notes if name == operand.name and m == shape[0]) or operand.note,
     )

@@ -273,7 +273,7 @@ PLACES = {
     "rows of M 64 are scattered": (changed(mma(F16, 64, 64), 0, layout=IDENTITY), {"d.image"}),
     "in the upper half of the slabs": (changed(mma(F16, 64, 64), 0, layout=accumulator("float32", (1, 1), "scattered", 64, 64)["layout"] + " + 16@TLane"), set[str]()),
     "in the middle of them": (changed(mma(F16, 64, 64), 0, layout=accumulator("float32", (1, 1), "scattered", 64, 64)["layout"] + " + 8@TLane"), {"d.image"}),
-    "past the last lane": (changed(mma(F16, 128, 64), 0, layout="S[(1,1,128,64):(0@TCol,0@TCol,1@TLane,1@TCol)] + 16@TLane"), {"d.footprint", "d.backing"}),
+    "past the last lane": (changed(mma(F16, 128, 64), 0, layout="S[(1,1,128,64):(0@TCol,0@TCol,1@TLane,1@TCol)] + 16@TLane"), {"d.footprint", "d.backing", "d.image"}),
     "past the last column": (changed(mma(F16, 128, 64), 0, layout="S[(1,1,128,64):(0@TCol,0@TCol,1@TLane,1@TCol)] + 449@TCol"), {"d.footprint", "d.backing"}),
     "halves side by side": (changed(mma(F16, 128, 64, sums="float16"), 0, layout="S[(1,1,128,64):(0@TCol,0@TCol,1@TLane,1@TCol)]"), {"d.image"}),
     "halves in the upper half of a cell": (

@@ -95,6 +95,8 @@ def _shaped(how: Mapping[str, Any], spec: Mapping[str, Any], shape: Sequence[int
         found["first_bits"] = next((term(start, values) for operand, start in how["starts"] if operand == name), spec["first_bits"])
         copies = (replicas for operand, m, replicas in how["copies"] if operand == name and m == shape[0])
         found["replicas"] = next(copies, spec["replicas"])
+        begins = (lanes for operand, m, lanes in how["begins"] if operand == name and m == shape[0])
+        found["first_lanes"] = next(begins, spec["first_lanes"])
     return found
 
 

@@ -27,9 +27,21 @@ def _places(contract: Contract, sized: Sized) -> Iterator[tuple[str, str]]:
             if not isinstance(operand, TensorMemory) or (operand.name, operand.bits) in seen:
                 continue
             seen.add((operand.name, operand.bits))
-            maps = {size.m: tuple(str(substitute(term, {"M": size.m})) for term in (operand.lane, operand.column)) for size in sized.sizes}
+            maps = {size.m: (*_map(operand, size.m), _begins(form, operand, size.m)) for size in sized.sizes}
             bits = f" of {operand.bits} bits" if operand.name in {"d", "a"} else ""
-            for k, (m, (lane, column)) in enumerate(maps.items()):
+            for k, (m, (lane, column, begins)) in enumerate(maps.items()):
                 same = len(set(maps.values())) == 1
                 if k == 0 or not same:
-                    yield f"  {operand.name}{bits}{'' if same else f', M {m}'}", f"{lane}; {column}"
+                    yield f"  {operand.name}{bits}{'' if same else f', M {m}'}", f"{lane}; {column}{begins}"
+
+
+def _map(operand: TensorMemory, m: int) -> tuple[str, str]:
+    lane, column = (str(substitute(term, {"M": m})) for term in (operand.lane, operand.column))
+    return lane, column
+
+
+def _begins(contract: Contract, operand: TensorMemory, m: int) -> str:
+    """Where the first element may lie with an M, where that is said for each M."""
+    assert contract.sized is not None
+    lanes = next((lanes for name, of, lanes in contract.sized.begins if (name, of) == (operand.name, m)), ())
+    return f"; the first in lane {' or '.join(map(str, lanes))}" if lanes else ""

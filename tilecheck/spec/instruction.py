@@ -86,8 +86,8 @@ class Sized:
 
     parameter: the one of kind "shape" with M, N and K. sizes: the shapes that there are. extents: for each operand the extents of its atom axes, terms
     over M, N and K; an axis of extent 0 is not there, its coordinate is 0. starts: for some operands what `first_bits` is, terms. copies: (operand, M,
-    replicas): what the replicas of an operand are with that M. multiples: (parameter, value, n): where the parameter has the value, N is a multiple of n.
-    notes: (operand, M, text): what is to be said of an operand with that M.
+    replicas): what the replicas of an operand are with that M. begins: (operand, M, lanes): the lanes in
+    which its first element may lie with that M. multiples: (parameter, value, n): where the parameter has the value, N is a multiple of n. notes: (operand, M, text): what is to be said of an operand with that M.
     others: the shapes that another reading of the documents takes, by its name; why: where the documents disagree.
     """
 
@@ -96,6 +96,7 @@ class Sized:
     extents: tuple[tuple[str, tuple[Term, ...]], ...]
     starts: tuple[tuple[str, Term], ...] = ()
     copies: tuple[tuple[str, int, tuple[tuple[int, int], ...]], ...] = ()
+    begins: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
     multiples: tuple[tuple[str, str, int], ...] = ()
     notes: tuple[tuple[str, int, str], ...] = ()
     others: tuple[tuple[str, tuple[Size, ...]], ...] = ()
