@@ -37,7 +37,7 @@ HELD = {
     "some columns": (alloc(256), alloc(128), alloc(128), free(256), free(128, 256), free(128, 384)),
     "again": (alloc(512), free(512), alloc(512), free(512)),
     "a hole is filled": (alloc(256), alloc(256), free(256), alloc(256, taddr=0), free(256), free(256, 256)),
-    "an address that is not known": (alloc(64), free(64, "32 * n", symbols=[N])),
+    "an address that is an expression": (alloc(64, taddr=64), free(64, "32*n", symbols=[N], assume=["n == 2"])),
     "one warp": (alloc(64, guard="warpid == 3"), free(64, guard="warpid == 2")),
     "a warp that a symbol chooses": (alloc(64, guard="warpid == n", symbols=[N]),),
     "a lane that is elected": (commit(guard="elected and warpid == 1"),),

@@ -7,19 +7,18 @@ from itertools import product
 from typing import Any, Protocol
 
 from tilecheck.evaluate.case import Operand, Scene
-from tilecheck.evaluate.clauses import repeats, who
+from tilecheck.evaluate.clauses import repeats
 from tilecheck.evaluate.domain import TooLargeError, grid
 from tilecheck.evaluate.expressions import LimitError
+from tilecheck.evaluate.issuers import executes, issued_twice, lonely, two
 from tilecheck.evaluate.launch import Thread
+from tilecheck.evaluate.ledger import LEVELS, Columns, Document, Ledger, Walk
 from tilecheck.evaluate.model import Budget, Model
 from tilecheck.evaluate.views import Coordinate
 
-__all__ = ["TooLargeError", "failures", "observe"]
+__all__ = ["TooLargeError", "fails", "failures", "observe"]
 
 CELL = 32
-Document = tuple[int, Mapping[str, Any], Mapping[str, Any], bool]
-"""The place of a call in its kernel, its contract as data, its document, whether it is proved on its own."""
-Columns = tuple[int, int]
 Seen = tuple[str, str, str]
 """What is expected, what is found, and a sentence."""
 
@@ -39,24 +38,27 @@ class Place(Protocol):
     def other(self) -> tuple[tuple[int, int, int], Coordinate, Coordinate] | None: ...
     @property
     def others(self) -> Mapping[str, int] | None: ...
+    @property
+    def known(self) -> Mapping[str, int] | None: ...
 
 
-def observe(
-    contract: Mapping[str, Any], call: Mapping[str, Any], question: Sequence[Any], symbols: Mapping[str, int], place: Place
-) -> Seen | None:
-    """Why a clause about one call fails at a place; None where it holds there, or is not owed."""
+def observe(documents: Sequence[Document], index: int, question: Sequence[Any], symbols: Mapping[str, int], place: Place) -> Seen | None:
+    """Why a clause about one call fails at a place; None where it holds there, or is not owed. documents: those of all calls that share the pool."""
+    contract, call = next(one[1:3] for one in documents if one[0] == index)
     model = Model(contract, call)
     scene, thread = Scene(model.case, symbols), Thread(*place.thread)
-    if not _executes(model, scene, thread):
+    if not executes(model, scene, thread):
         return None
     if question[0] == "issuer":
         assert place.other is not None
-        return _two(model, scene, thread, Scene(model.case, {**symbols, **(place.others or {})}), Thread(*place.other[0]), str(question[1]))
+        return two(model, scene, thread, Scene(model.case, {**symbols, **(place.others or {})}), Thread(*place.other[0]), str(question[1]))
     if question[0] == "peer":
-        return _lonely(model, scene, thread)
+        return lonely(model, scene, thread, place.others or {})
     if question[0] == "held":
-        operand = model.operands[str(question[1])]
-        return _outside(scene, thread, operand, (place.group, place.repeat, place.atom), question[2])
+        book, known = Ledger(documents), place.known or {}
+        held = book.walk(known, thread.cta ^ int(question[2])).held[index]
+        stray = _outside(scene, thread, model.operands[str(question[1])], (place.group, place.repeat, place.atom), held)
+        return stray if book.holds(known) and _agrees(model, scene, known, peer=bool(question[2])) else None
     assert place.other is not None
     written, read = model.operands[str(question[1])], model.operands[str(question[2])]
     mine = set(_cells(scene, thread, written, (*place.group, *place.repeat, *place.atom)))
@@ -70,34 +72,16 @@ def observe(
     return f"no cell of {written.label} among those of {read.label}", cell, sentence
 
 
-def _executes(model: Model, scene: Scene, thread: Thread) -> bool:
-    """Whether a thread exists, the facts hold, and it executes with pred."""
-    held = model.case.facts.hold(scene.values) and all(s.admits(scene.values[s.name]) for s in model.case.symbols if s.name in scene.values)
-    return held and scene.active(thread) and scene.predicate(thread)
+def _agrees(model: Model, scene: Scene, known: Mapping[str, int], *, peer: bool) -> bool:
+    """Whether a call has the symbols as the allocations of the kernel have them; of those of the other CTA of its pair only what is one for both."""
+    kept = {"grid", "cluster"} if peer else {*LEVELS}
+    names = {s.name: f"{s.name}@{LEVELS[s.varies]}" for s in model.case.facts.symbols if s.varies in kept}
+    return all(known.get(key, scene.values[name]) == scene.values[name] for name, key in names.items())
 
 
-# --- who issues -------------------------------------------------------------------------------------------------------
-
-
-def _two(model: Model, scene: Scene, thread: Thread, other_scene: Scene, other: Thread, issuer: str) -> Seen | None:
-    """Two issuers of one CTA, or of one pair of CTAs."""
-    unit = thread.cta // 2 == other.cta // 2 if issuer == "pair" else thread.cta == other.cta
-    whole = model.case.launch.collective
-    same = thread[:2] == other[:2] if whole else thread == other
-    if not unit or same or not _executes(model, other_scene, other):
-        return None
-    what = "warp" if whole else "thread"
-    words = [f"warp {t.warp} of CTA {t.cta}" if whole else f"{who(s, t)}" for s, t in ((scene, thread), (other_scene, other))]
-    where = "pair of CTAs" if issuer == "pair" else "CTA"
-    return f"one {what} of a {where}", f"{words[0]} and {words[1]}", f"{words[0]} and {words[1]} issue it, one {what} of a {where} may"
-
-
-def _lonely(model: Model, scene: Scene, thread: Thread) -> Seen | None:
-    """No warp of the other CTA of the pair executes."""
-    peer = thread.cta ^ 1
-    if any(_executes(model, scene, Thread(peer, warp, 0)) for warp in range(model.case.launch.warps)):
-        return None
-    return f"a warp of CTA {peer}, too", "none", f"warp {thread.warp} of CTA {thread.cta} executes it, no warp of CTA {peer} does"
+def fails(documents: Sequence[Document], clause: str, known: Mapping[str, int], cta: int) -> bool:
+    """Whether a clause about what calls allocate and free fails in a CTA, at values of their symbols."""
+    return Ledger(documents).failing(clause, known, cta)
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------
@@ -129,89 +113,71 @@ def _outside(
 
 
 def failures(documents: Sequence[Document], limit: int) -> set[str]:
-    """The clauses that fail of all calls of a kernel that share one pool. TooLargeError where there are more points than the limit."""
+    """The clauses that fail of all calls of a kernel, pool by pool, and its hazards. TooLargeError where there are more points than the limit."""
     budget, found = Budget(limit), set[str]()
     groups = dict.fromkeys(str(contract["shared"]["pool"]["name"]) for _, contract, _, _ in documents)
     for name in groups:
         members = [one for one in documents if one[1]["shared"]["pool"]["name"] == name]
-        held = _book(members, found)
+        found |= _spelled(members)
+        book = Ledger(members)
+        holdings = Holdings(book, budget.spend)
+        found |= holdings.failing
         for k, contract, call, proved in members:
             if proved:
                 model = Model(contract, call)
                 assert model.case.shared is not None  # of the variant that the call has
-                found |= set(_of_call(model, model.case.shared, held[k], budget.spend))
+                found |= set(_of_call(model, model.case.shared, holdings if book.given else None, k, budget.spend))
     return found
 
 
-def _book(members: Sequence[Document], found: set[str]) -> dict[int, list[Columns] | None]:
-    """What is allocated when each call is reached (None: the kernel allocates nothing); what is wrong with it goes to `found`."""
+def _spelled(members: Sequence[Document]) -> set[str]:
+    """The clauses about qualifiers that two calls write differently."""
     spelled: dict[str, str] = {}
-    held: list[Columns] = []
-    at_call: dict[int, list[Columns]] = {}
-    limit = int(members[0][1]["shared"]["pool"]["columns"])
-    sizes, closed, frees = list[int](), False, False
-    for k, contract, call, _ in members:
-        shared = contract["shared"]
-        given: Mapping[str, Any] = call.get("parameters") or {}
-        for name, text in shared["alike"]:
-            if spelled.setdefault(str(name), str(text)) != text:
-                found.add(f"{name}.opcode")
-        size, place = given.get(shared["size"]), given.get(shared["at"])
-        size = size if isinstance(size, int) else None
-        if shared["does"] == "closes":
-            closed = True
-        elif shared["does"] == "allocates" and size is not None:
-            start = place if isinstance(place, int) else max([high for _, high in held], default=0)
-            found |= {"allocation.operands"} if closed else set[str]()
-            found |= {"allocation.shape"} if sizes and sizes[-1] < size else set[str]()
-            taken = [column for low, high in held for column in range(low, high)]
-            new = range(start, start + size)
-            if len(taken) + size > limit or set(taken) & set(new) or start + size > limit:
-                found.add("allocation.footprint")
-            sizes.append(size)
-            held.append((start, start + size))
-        elif shared["does"] == "frees" and size is not None:
-            frees = True
-            fits = [one for one in held if one[1] - one[0] == size and (not isinstance(place, int) or one[0] == place)]
-            if fits:
-                held.remove(fits[-1])
-            else:
-                found.add("allocation.operands")
-        at_call[k] = list(held)
-    if frees and held:
-        found.add("allocation.operands")
-    return {k: at_call[k] if sizes else None for k in at_call}
+    pairs = ((str(name), str(text)) for _, contract, _, _ in members for name, text in contract["shared"]["alike"])
+    return {f"{name}.opcode" for name, text in pairs if spelled.setdefault(name, text) != text}
 
 
-def _of_call(model: Model, shared: Mapping[str, Any], held: list[Columns] | None, spend: Callable[[], None]) -> Iterator[str]:
+class Holdings:
+    """What every CTA holds at all values of the symbols; failing: what is wrong with it, and the hazard of a kernel that keeps what it allocates."""
+
+    def __init__(self, book: Ledger, spend: Callable[[], None]) -> None:
+        self.walks: list[tuple[Mapping[str, int], int, Walk]] = []
+        for values in book.assignments(spend):
+            for cta in range(book.ctas):
+                spend()
+                self.walks.append((values, cta, book.walk(values, cta)))
+        if not self.walks:
+            raise TooLargeError("no values of the symbols that all calls admit")
+        self.failing = {clause for _, _, walk in self.walks for clause in walk.failing}
+        if any(walk.kept for _, _, walk in self.walks):
+            self.failing.add("allocation.operands" if any(walk.freed for _, _, walk in self.walks) else "allocation.kept")
+
+    def at(self, model: Model, index: int) -> Iterator[tuple[Scene, int, set[tuple[Columns, ...]]]]:
+        """For each scene of a call and each CTA that accesses: what the CTA (and the other one of its pair) may hold there."""
+        levels = {s.name: f"{s.name}@{LEVELS[s.varies]}" for s in model.case.facts.symbols if s.varies in LEVELS}
+        for peer in (0, 1) if model.case.pair else (0,):
+            names = {name: key for name, key in levels.items() if not peer or key.endswith("@grid")}
+            names = {name: key for name, key in names.items() if key in self.walks[0][0]}
+            found: dict[tuple[int, ...], set[tuple[Columns, ...]]] = {}
+            for values, cta, walk in self.walks:
+                found.setdefault((cta, *(values[key] for key in names.values())), set()).add(walk.held[index])
+            for scene in model.scenes({symbol.name for symbol in model.case.symbols}):
+                for cta in range(scene.launch.ctas):
+                    yield scene, cta, found.get((cta ^ peer, *(scene.values[name] for name in names)), set())
+
+
+def _of_call(model: Model, shared: Mapping[str, Any], held: Holdings | None, index: int, spend: Callable[[], None]) -> Iterator[str]:
     """The clauses of one call that fail somewhere."""
     scenes = list(model.scenes({symbol.name for symbol in model.case.symbols}))
-    if shared["issuer"] and _issued_twice(model, scenes, str(shared["issuer"]), spend):
+    if shared["issuer"] and issued_twice(model, scenes, str(shared["issuer"]), spend):
         yield "issue.participation"
     pool = str(shared["pool"]["space"])
     inside = {operand.name: Cells(operand, spend) for operand in model.case.operands if operand.view.space == pool}
-    if held is not None and any(_strays(scene, cells, held) for scene in scenes for cells in inside.values()):
+    if held is not None and any(_strays(*one, cells) for one in held.at(model, index) for cells in inside.values()):
         yield "columns.footprint"
     for first, second in shared["apart"]:
         if first in inside and second in inside and any(_meet(scene, inside[first], inside[second]) for scene in scenes):
             yield f"{first}.distinct"
-
-
-def _issued_twice(model: Model, scenes: Sequence[Scene], issuer: str, spend: Callable[[], None]) -> bool:
-    """Whether two issuers meet, or a CTA of a pair has none. Symbols that vary inside a cluster are left to the prover."""
-    if any(symbol.varies not in {"grid", "cluster"} for symbol in model.case.symbols):
-        raise TooLargeError("a symbol that varies")
-    whole = model.case.launch.collective
-    for scene in scenes:
-        issuing: set[tuple[int, ...]] = set()
-        for thread in scene.launch.threads:
-            spend()
-            if scene.active(thread) and scene.predicate(thread):
-                issuing.add(thread[:2] if whole else tuple(thread))
-        units = [one[0] // 2 if issuer == "pair" else one[0] for one in issuing]
-        if len(units) != len(set(units)) or (issuer == "each" and any(cta ^ 1 not in units for cta in units)):
-            return True
-    return False
 
 
 class Cells:
@@ -239,11 +205,12 @@ def _accessing(scene: Scene) -> Iterator[Thread]:
     return (thread for thread in scene.launch.threads if scene.active(thread) and scene.predicate(thread))
 
 
-def _strays(scene: Scene, cells: Cells, held: Sequence[Columns]) -> bool:
-    """Whether a cell is in no allocation."""
-    columns = {column for low, high in held for column in range(low, high)}
+def _strays(scene: Scene, cta: int, holdings: set[tuple[Columns, ...]], cells: Cells) -> bool:
+    """Whether a thread of a CTA accesses a cell that is in no allocation, for one of the things that may be held."""
+    allocated = [{column for low, high in held for column in range(low, high)} for held in holdings]
+    threads = (thread for thread in _accessing(scene) if thread.cta == cta) if allocated else ()
     try:
-        return any(column not in columns for thread in _accessing(scene) for _, column in cells.of(scene, thread))
+        return any(column not in columns for thread in threads for _, column in cells.of(scene, thread) for columns in allocated)
     except LimitError:
         return False
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 from tilecheck.prove.clause import coordinates, element, ranges_of
+from tilecheck.prove.executed import Under
 from tilecheck.prove.obligation import Obligation
 from tilecheck.prove.operands import own_repeats
 from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_variables
@@ -26,24 +27,24 @@ def sides_in(member: Member, problem: Problem) -> list[Side]:
     return [side for side in problem.sides if side.tensor.space == member.shared.pool.space]
 
 
-def held_cells(member: Member, problem: Problem, held: Sequence[Columns]) -> Iterator[Asked]:
-    """Every accessed cell of an operand is in a column that is allocated when the call is reached."""
-    said = ", ".join(f"{low} to {high - 1}" for low, high in held) or "none"
+def held_cells(
+    member: Member, problem: Problem, held: Sequence[Columns], where: Under, known: Callable[[Mapping[str, int], Under], Mapping[str, int]]
+) -> Iterator[Asked]:
+    """Every accessed cell of an operand is in a column that is allocated when the call is reached; where: in which state, in which CTA."""
     statement = f"every column of {member.shared.pool.name} that is accessed is allocated before and not freed"
+    reason = "what is allocated there depends on a symbol that varies inside a CTA" if where.open else ""
     for side in sides_in(member, problem):
         repeats = own_repeats(problem, side)
         goal = _inside(problem, side, repeats, held)
-        obligation = element(problem, side, repeats, problem.accessing, goal)
-        question = ("held", side.spec.name, tuple(held), said)
-        yield Asked(
-            "columns.footprint",
-            statement,
-            member.shared.source,
-            obligation,
-            problem.symbols,
-            question,
-            _element(problem, side, repeats, obligation),
-        )
+        obligation = element(problem, side, repeats, terms.conj(problem.accessing, where.premise), goal, extra=where.extra)
+        place = _element(problem, side, repeats, obligation)
+
+        def there(witness: Mapping[str, int], place: Callable[[Mapping[str, int]], Place] = place) -> Place:
+            return replace(place(witness), known=known(witness, where))
+
+        question = ("held", side.spec.name, where.peer)
+        symbols = (*problem.symbols, *where.extra)
+        yield Asked("columns.footprint", statement, member.shared.source, obligation, symbols, question, there, reason)
 
 
 def _inside(problem: Problem, side: Side, repeats: tuple[int, ...], held: Sequence[Columns]) -> Term:
@@ -66,7 +67,7 @@ def _reach(problem: Problem, side: Side, repeats: tuple[int, ...], bit: Term) ->
     return all_bounds(bit, ranges)[bit]
 
 
-def _element(problem: Problem, side: Side, repeats: tuple[int, ...], obligation: Obligation):  # noqa: ANN202
+def _element(problem: Problem, side: Side, repeats: tuple[int, ...], obligation: Obligation) -> Callable[[Mapping[str, int]], Place]:
     def place(witness: Mapping[str, int]) -> Place:
         lane = witness.get("laneid", 0) if obligation.lane is None else terms.evaluate(obligation.lane, witness)
         thread = (witness.get(CTA, 0), witness.get("warpid", 0) + lane // LANES, lane % LANES)

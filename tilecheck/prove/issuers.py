@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from tilecheck.prove.obligation import Obligation
+from tilecheck.prove.executed import other_cta
+from tilecheck.prove.obligation import Obligation, Variable
 from tilecheck.prove.problem import Problem, copied, copied_variables, tied
 from tilecheck.prove.race import LEVELS
 from tilecheck.prove.shared import Asked, Member, Place, Thread
@@ -32,7 +34,7 @@ def clauses(member: Member, problem: Problem) -> Iterator[Asked]:
 
     yield Asked(ISSUE, statement, source, alone(problem, pair=issuer == "pair"), symbols, ("issuer", issuer), met)
     if issuer == "each":
-        yield Asked(ISSUE, statement, source, accompanied(problem), symbols, ("peer",), lambda w: Place(_thread(w)))
+        yield Asked(ISSUE, statement, source, accompanied(problem), symbols, ("peer",), lambda w: _met_alone(problem, w))
 
 
 def alone(problem: Problem, *, pair: bool) -> Obligation:
@@ -49,11 +51,32 @@ def alone(problem: Problem, *, pair: bool) -> Obligation:
 
 
 def accompanied(problem: Problem) -> Obligation:
-    """Where a warp executes the call, one of the other CTA of its pair does."""
-    peer = terms.add(var(CTA), terms.sub(1, terms.mul(2, terms.mod(var(CTA), 2))))
+    """Where a warp executes the call, one of the other CTA of its pair does, whatever the symbols are there that vary by CTA or inside it.
+
+    `w@1` is what w is in the other CTA, `w@1.2` in warp 2 of it.
+    """
     here = _of_warp(problem.accessing)
-    parts = (terms.substitute(here, {CTA: peer, "warpid": warp}) for warp in range(problem.call.launch.warps))
-    return Obligation((*problem.symbols, *problem.thread_variables(lane=False)), here, terms.disj(*parts))
+    facts: list[Term] = []
+    parts: list[Term] = []
+    copies: dict[str, Variable] = {}
+    for warp in range(problem.call.launch.warps):
+        names = {s.name: f"{s.name}@1" if s.varies == "cta" else f"{s.name}@1.{warp}" for s in problem.call.symbols if s.varies in LEVELS}
+        there: dict[str, Term] = {name: var(own) for name, own in names.items()}
+        parts.append(terms.substitute(here, {**there, CTA: other_cta(), "warpid": warp}))
+        facts.append(terms.substitute(problem.facts, there))
+        copies |= {names[v.name]: replace(v, name=names[v.name], role="atom") for v in problem.symbols if v.name in names}
+    variables = (*problem.symbols, *problem.thread_variables(lane=False), *copies.values())
+    return Obligation(variables, terms.conj(here, *facts), terms.disj(*parts))
+
+
+def _met_alone(problem: Problem, witness: Mapping[str, int]) -> Place:
+    """A warp, and what the symbols are in the other CTA of its pair."""
+    own = {s.name: f"{s.name}@1" for s in problem.call.symbols}
+    found = {name: witness[copy] for name, copy in own.items() if copy in witness}
+    inner = (
+        (f"{name}@{copy.partition('@1.')[2]}", value) for copy, value in witness.items() for name in own if copy.startswith(f"{name}@1.")
+    )
+    return Place(_thread(witness), others={**found, **dict(inner)})
 
 
 def _of_warp(condition: Term) -> Term:

@@ -6,7 +6,7 @@ Contracts say what their calls have in common with others (`Shared`); a call tha
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilecheck.call import INDEX_DTYPES, Call
@@ -14,15 +14,18 @@ from tilecheck.errors import DisagreementError
 from tilecheck.fitting import fitted
 from tilecheck.kernels import Kernel, kernel
 from tilecheck.prove import issuers, ledger
-from tilecheck.prove.cells import held_cells, overlaps
+from tilecheck.prove.cells import held_cells, overlaps, sides_in
 from tilecheck.prove.check import check
 from tilecheck.prove.clause import Finding
+from tilecheck.prove.executed import shown, under
 from tilecheck.prove.obligation import Outcome
-from tilecheck.prove.problem import prepare
+from tilecheck.prove.problem import Problem, prepare
 from tilecheck.prove.shared import Asked, Member, named
 from tilecheck.prove.tiers import RLIMIT, Tiers
 from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, ClauseResult, Counterexample, Hazard, NotLegal, Verdict
+from tilecheck.scopes import CTA
 from tilecheck.spec import Contract, Pool, arch_rank, find_contract
+from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED
 
 EVALUATED = 500_000
@@ -80,7 +83,8 @@ def shared_verdict(
         if isinstance(contract, Contract) and contract.shared is not None:
             contract = fitted(contract, call)
             assert contract.shared is not None
-            members.append(Member(k, call, contract, contract.shared, own.status))
+            count = own.instructions if own.status == PROVED and own.instructions is not None else 1
+            members.append(Member(k, call, contract, contract.shared, own.status, count))
     checker = _Checker(whole, audit=audit, rlimit=rlimit)
     for pool in dict.fromkeys(m.shared.pool for m in members):
         checker.run(pool, [m for m in members if m.shared.pool == pool])
@@ -104,23 +108,82 @@ class _Checker:
         source = members[0].shared.source
         for name, statement, wrong in ledger.spellings(pool, members):
             self.static(name, statement, source, wrong)
-        book = ledger.allocations(pool, members)
-        for name, statement, wrong in book.clauses():
-            self.static(name, statement, source, wrong)
+        acting = next((m for m in members if m.shared.does), members[0])
+        book = ledger.allocations(pool, members, self.tiers(acting))
+        for name, statement in book.clauses():
+            self.booked(book, name, statement, members)
         self.hazards += book.hazards
         self.conditions += book.conditions
         for member in members:
             if member.status != PROVED:
                 continue
-            tiers = Tiers(INDEX_DTYPES[member.call.index_dtype], rlimit=self.rlimit, audit=self.audit)
-            problem = prepare(member.call, member.contract)
+            tiers, problem = self.tiers(member), prepare(member.call, member.contract)
             clauses = [*issuers.clauses(member, problem), *overlaps(member, problem)]
             if book.given:
-                clauses += held_cells(member, problem, book.held_at(member))
+                clauses += self.held(book, member, problem)
             for clause in clauses:
                 started = time.perf_counter()
                 outcome = tiers.decide(clause.obligation)
-                self.add(member, clause, outcome, (time.perf_counter() - started) * 1e3)
+                self.add(members, member, clause, outcome, (time.perf_counter() - started) * 1e3)
+
+    def tiers(self, member: Member) -> Tiers:
+        """How obligations about a call are decided."""
+        return Tiers(INDEX_DTYPES[member.call.index_dtype], rlimit=self.rlimit, audit=self.audit)
+
+    def held(self, book: ledger.Ledger, member: Member, problem: Problem) -> Iterator[Asked]:
+        """What is asked of the columns that a call accesses, in each state of the ledger, in the other CTA of a pair as well."""
+        if not sides_in(member, problem):
+            return
+        source, name = member.shared.source, "columns.footprint"
+        statement = f"every column of {book.pool.name} that is accessed is allocated before and not freed"
+        missing = book.undecided or book.contradicted(member, problem)
+        if missing:
+            self.note(ClauseResult(name, UNPROVED, "", 0.0, statement, source, reason=f"{named(member)}: {missing}"))
+            return
+        for held, when in book.held_at(member).items():
+            for peer in (False, True) if member.contract.pair else (False,):
+                where = under(book.known, member, problem, when, peer=peer)
+                if not peer or not terms.variables(when) <= {v.name for v in book.known.variables if v.name.endswith("@grid")}:
+                    yield from held_cells(member, problem, held, where, book.values)
+
+    def booked(self, book: ledger.Ledger, name: str, statement: str, members: Sequence[Member]) -> None:
+        """A clause about the ledger: what is wrong in a state counts where some values of the symbols lead there."""
+        source, started = members[0].shared.source, time.perf_counter()
+        if book.undecided:
+            self.note(ClauseResult(name, UNPROVED, "", 0.0, statement, source, reason=book.undecided))
+            return
+        wrong, examples, unsure = list[Finding](), list[Counterexample | None](), ""
+        for one in book.findings(name):
+            outcome = book.witness(one.when)
+            if outcome.holds is False and not book.open(one.when):
+                wrong.append(one.finding)
+                examples.append(one.finding.example() if one.when is True else self.replayed(book, one, outcome, members))
+            elif outcome.holds is not True:
+                unsure = f"{one.finding.sentence}, where that may be: {outcome.reason}" if outcome.holds is None else book.unsure(one)
+        method, ms = "; ".join(book.methods) or "structure", (time.perf_counter() - started) * 1e3
+        if wrong:
+            reason = "; ".join(one.sentence for one in wrong)
+            self.note(ClauseResult(name, REFUTED, method, ms, statement, source, reason, examples[0]))
+        elif unsure:
+            self.note(ClauseResult(name, UNPROVED, "", ms, statement, source, reason=unsure))
+        else:
+            self.note(ClauseResult(name, PROVED, method, ms, statement, source))
+
+    def replayed(self, book: ledger.Ledger, wrong: ledger.Wrong, outcome: Outcome, members: Sequence[Member]) -> Counterexample:
+        """The counterexample of what is wrong in a state, after the evaluator has looked at it on its own."""
+        from tilecheck.evaluate.kernel import fails
+
+        values = {**book.base, **(outcome.witness or {})}
+        cta = values.pop(CTA)
+        if not fails(_documents(members), wrong.clause, values, cta):
+            raise DisagreementError(
+                f"internal error, please report: the prover refutes {wrong.clause} at {values} in CTA {cta}, the evaluator sees nothing wrong there"
+            )
+        used = [v.name for v in book.known.variables if v.name in terms.variables(wrong.when) and v.name != CTA]
+        symbols = tuple((shown(name), values[name]) for name in used)
+        at = " and ".join(f"{name} is {value}" for name, value in symbols)
+        told = f"{wrong.finding.sentence}, in CTA {cta}" + (f" where {at}" if at else "")
+        return Counterexample(symbols, cta, None, None, (), (), (), wrong.finding.expected, wrong.finding.actual, told)
 
     def static(self, name: str, statement: str, source: str, wrong: list[Finding]) -> None:
         """A clause that no symbol matters to."""
@@ -130,7 +193,7 @@ class _Checker:
         reason = "; ".join(one.sentence for one in wrong)
         self.note(ClauseResult(name, REFUTED, "structure", 0.0, statement, source, reason, wrong[0].example()))
 
-    def add(self, member: Member, clause: Asked, outcome: Outcome, ms: float) -> None:
+    def add(self, members: Sequence[Member], member: Member, clause: Asked, outcome: Outcome, ms: float) -> None:
         """A clause that was decided by a formula about one call."""
         source = clause.source
         if outcome.holds is None:
@@ -138,8 +201,10 @@ class _Checker:
             self.note(ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=reason))
         elif outcome.holds:
             self.note(ClauseResult(clause.id, PROVED, outcome.method, ms, clause.statement, source))
+        elif clause.open:
+            self.note(ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=f"{named(member)}: {clause.open}"))
         else:
-            example = _example(member, clause, outcome)
+            example = _example(members, member, clause, outcome)
             self.note(ClauseResult(clause.id, REFUTED, outcome.method, ms, clause.statement, source, counterexample=example))
 
     def note(self, result: ClauseResult) -> None:
@@ -175,16 +240,18 @@ class _Checker:
         )
 
 
-def _example(member: Member, clause: Asked, outcome: Outcome) -> Counterexample:
+def _example(members: Sequence[Member], member: Member, clause: Asked, outcome: Outcome) -> Counterexample:
     """The counterexample at a witness, after the evaluator has looked at it on its own."""
     from tilecheck.evaluate.kernel import observe
 
     witness = dict(outcome.witness or {})
-    symbols = {v.name: witness[v.name] for v in clause.symbols if v.name in witness}
+    declared = {s.name for s in member.call.symbols}
+    symbols = {v.name: witness[v.name] for v in clause.symbols if v.name in witness and v.name in declared}
+    beside = {shown(v.name): witness[v.name] for v in clause.symbols if v.name in witness and v.name not in declared}
     if ELECTED in witness:
         symbols["elected"] = witness[ELECTED]
     point = clause.place(witness)
-    seen = observe(member.data, member.call.to_json(), clause.question, symbols, point)
+    seen = observe(_documents(members), member.index, clause.question, symbols, point)
     if seen is None:
         raise DisagreementError(
             f"internal error, please report: the prover refutes {clause.id} of {named(member)} at {symbols}, {point}, "
@@ -192,20 +259,30 @@ def _example(member: Member, clause: Asked, outcome: Outcome) -> Counterexample:
         )
     expected, actual, sentence = seen
     return Counterexample(
-        tuple(symbols.items()), *point.thread, point.group, point.repeat, point.atom, expected, actual, f"{named(member)}: {sentence}"
+        tuple({**beside, **symbols}.items()),
+        *point.thread,
+        point.group,
+        point.repeat,
+        point.atom,
+        expected,
+        actual,
+        f"{named(member)}: {sentence}",
     )
+
+
+def _documents(members: Sequence[Member]) -> list[tuple[int, Mapping[str, object], Mapping[str, object], bool]]:
+    return [(m.index, m.data, m.call.to_json(), m.status == PROVED) for m in members]
 
 
 def _compare(members: Sequence[Member], checker: _Checker) -> None:
     """The evaluator's brute force says the same of what the calls share, as far as it can look at everything."""
     from tilecheck.evaluate.kernel import TooLargeError, failures
 
-    documents = [(m.index, m.data, m.call.to_json(), m.status == PROVED) for m in members]
     try:
-        theirs = failures(documents, EVALUATED)
+        theirs = failures(_documents(members), EVALUATED)
     except TooLargeError:
         return
-    mine = {one.id for one in checker.results.values() if one.status == REFUTED}
+    mine = {one.id for one in checker.results.values() if one.status == REFUTED} | {hazard.id for hazard in checker.hazards}
     if UNPROVED not in {one.status for one in checker.results.values()} and mine != theirs:
         raise DisagreementError(
             f"internal error, please report: the prover refutes {sorted(mine)} of the kernel, the evaluator {sorted(theirs)}"

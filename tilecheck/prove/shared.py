@@ -17,13 +17,14 @@ Coordinates = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Member:
-    """One call of a kernel that shares something: its place in the kernel, its contract, and the status of its own verdict."""
+    """One call of a kernel that shares something: its place in the kernel, its contract, the status of its own verdict, how often it is repeated."""
 
     index: int
     call: Call
     contract: Contract
     shared: Shared
     status: str
+    count: int = 1
 
     @cached_property
     def data(self) -> Mapping[str, object]:
@@ -39,7 +40,10 @@ def named(member: Member) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a clause fails: the thread and the element; `other`: the thread, repeat and atom that it meets there, with symbols of its own."""
+    """Where a clause fails: the thread and the element; `other`: the thread, repeat and atom that it meets there, with symbols of its own.
+
+    known: the symbols of all calls that decide what is allocated there.
+    """
 
     thread: Thread
     group: Coordinates = ()
@@ -47,11 +51,12 @@ class Place:
     atom: Coordinates = ()
     other: tuple[Thread, Coordinates, Coordinates] | None = None
     others: Mapping[str, int] | None = None
+    known: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A clause about one call of a kernel. question: what the evaluator is asked at a place, as plain data."""
+    """A clause about one call of a kernel. question: what the evaluator is asked at a place, as plain data. open: why a refutation of it counts for nothing."""
 
     id: str
     statement: str
@@ -60,3 +65,4 @@ class Asked:
     symbols: tuple[Variable, ...]
     question: tuple[object, ...]
     place: Callable[[Mapping[str, int]], Place]
+    open: str = ""

@@ -96,7 +96,9 @@ def facts(clause: ClauseResult) -> list[tuple[str, str]]:
     if example is None:
         return [("reason", clause.reason or "")]
     at = ", ".join(f"{name} = {value}" for name, value in example.symbols)
-    if example.lane is not None:
+    if example.lane is None and example.cta is not None:
+        at = ", ".join(part for part in (f"CTA {example.cta}", at) if part)
+    elif example.lane is not None:
         at = ", ".join(part for part in (f"lane {example.lane} of warp {example.warp} of CTA {example.cta}", at) if part)
     rows = [("where", at), ("expected", example.expected), ("actual", example.actual), ("so", clause.reason or example.sentence)]
     return [(label, text) for label, text in rows if text]
