@@ -93,7 +93,7 @@ def alloc(q: Mapping[str, str]) -> Contract:
 
 def dealloc(q: Mapping[str, str]) -> Contract:
     """Gives back what `alloc` took: the same address and number of columns."""
-    place = Parameter("taddr", "integer", required=True, operand=True, bits=32, most=COLUMNS - STEP)
+    place = Parameter("taddr", "integer", required=True, operand=True, bits=32, most=COLUMNS - STEP, step=STEP)
     return _contract(DEALLOC, q, "{opcode} {taddr}, {ncols};", (place, SIZE), "frees")
 
 

@@ -32,6 +32,10 @@ def _tuples(written: Any) -> Any:
     return tuple(_tuples(part) for part in cast("list[Any]", written)) if isinstance(written, list | tuple) else written
 
 
+RUNNING = {"integer", "rank", "mask", "u64", "words"}
+"""The kinds of parameters whose value may be one of the running program, conditions aside."""
+
+
 class Operand:
     """One operand: what the contract says of it, and the view that the call gives.
 
@@ -199,6 +203,9 @@ class Case:
         named = [n for n, spec in self.specs.items() if spec["kind"] == "predicate" and spec["operand"]] if self.problem is None else []
         self.conditional = {name: _condition(self.parameters[name]) for name in named if name in self.parameters}
         """The conditions that are operands."""
+        running = [n for n, spec in self.specs.items() if spec["kind"] in RUNNING and spec["operand"] and n in self.parameters]
+        self.uniform = [] if self.problem is not None else [(n, Expression(text)) for n in running for text in _texts(self.parameters[n])]
+        """The integers that are operands and no numbers."""
         self._active: dict[tuple[int, ...], dict[Thread, bool]] = {}
         self._groups: dict[tuple[int, ...], dict[Thread, Coordinate]] = {}
         self.executing: dict[tuple[int, ...], Active] = {}

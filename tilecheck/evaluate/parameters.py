@@ -85,7 +85,9 @@ def limited(scene: Scene, parameter: Mapping[str, Any], thread: Thread) -> Obser
         right, expected = 0 <= found <= most, f"0 <= {name} <= {most}"
     else:
         most = scene.case.parameters[parameter["most"]] if isinstance(parameter["most"], str) else parameter["most"]
-        right, expected = 0 <= found <= most, f"0 <= {name} <= {most}"
+        step = int(parameter.get("step", 1))
+        right, expected = 0 <= found <= most and not found % step, f"0 <= {name} <= {most}"
+        expected += f", a multiple of {step}" if step > 1 else ""
     if right:
         return None
     own = f" (it is CTA {thread.cta} itself)" if kind == "rank" and found == thread.cta else ""

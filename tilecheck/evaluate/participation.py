@@ -75,7 +75,7 @@ def _divergent(scene: Scene, thread: Thread) -> Observation | None:
     numbers = [(name, value) for name, (value, _) in case.scalars.items()]
     named = [
         (name, start)
-        for name, start in [*([("pred", case.pred)] if case.pred else []), *case.conditional.items(), *numbers, *starts]
+        for name, start in [*([("pred", case.pred)] if case.pred else []), *case.conditional.items(), *case.uniform, *numbers, *starts]
         if start.names & changing
     ]
     if not named:

@@ -27,6 +27,11 @@ def _size(sized: Mapping[str, Any], shape: Sequence[int] | None) -> Mapping[str,
     return next((one for one in sized["sizes"] if one["m"] == m and n in one["n"] and one["k"] == k), None)
 
 
+def size_of(contract: Mapping[str, Any], call: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the instruction says of the shape that a call says, None where it is none of its shapes."""
+    return _size(contract["sized"], shape_of(contract, call))
+
+
 def shape_problem(sized: Mapping[str, Any], parameters: Mapping[str, Any], arch: str) -> tuple[str, str] | None:
     """Why a shape is none of the instruction's: (expected, found)."""
     shape = parameters[sized["parameter"]]

@@ -11,14 +11,16 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tilecheck.call import COORDINATES
-from tilecheck.fitting import scalars_of, value_of
+from tilecheck.fitting import scalars_of
 from tilecheck.layout.view import View
 from tilecheck.prove.enumeration import MAX_POINTS, Grid, make_grid
 from tilecheck.prove.obligation import Obligation, Outcome, Variable, confirmed, relevant
 from tilecheck.prove.problem import Problem, copied, copied_variables, fixed, tied
 from tilecheck.scopes import CTA, LANES, ground, hardware_terms
+from tilecheck.spec.contract import Parameter
 from tilecheck.symbolic import terms
-from tilecheck.symbolic.terms import Term, var
+from tilecheck.symbolic.parse import parse
+from tilecheck.symbolic.terms import Expr, Term, var
 
 if TYPE_CHECKING:
     from tilecheck.prove.enumeration import Array
@@ -30,6 +32,8 @@ SCOPE_LEVEL = {"cluster": 1, "cta": 2, "warpgroup": 3, "warp": 4, "thread": 5}
 
 FIRST_VALUES = 64
 ALL_LEVELS = frozenset({"cta", "warp", "thread"})
+EXPRESSIONS = frozenset({"predicate", "integer", "rank", "mask", "u64", "words"})
+"""The kinds of parameters that may be values of the running program."""
 
 
 def participation(problem: Problem, tiers: Tiers) -> Outcome:
@@ -335,14 +339,16 @@ def _varying(problem: Problem) -> set[str]:
 
 
 def uniform_terms(problem: Problem) -> Iterator[Term]:
-    """What those who execute together must agree on: pred, conditions and numbers that are operands, and the starts of every operand, where they could differ."""
+    """What those who execute together must agree on: pred, parameters and numbers that are operands, and the starts of every operand, where they could differ."""
     written = [t for side in problem.sides for t in side.view.symbolic]
     if not written and problem.run.pred is True and not problem.call.parameters and all(isinstance(o, View) for o in problem.call.operands):
         return
     differs = _varying(problem) | ({"laneid"} if problem.contract.warps == 1 else {"laneid", "warpid"})
     varying = differs | COORDINATES
-    parameters = (value_of(problem.call, p) for p in problem.contract.parameters if p.operand and p.kind == "predicate")
-    given = [*(v for v in parameters if v is not None), *(scalar.term for scalar in scalars_of(problem.call, problem.contract))]
+    given = [
+        *(v for p in problem.contract.parameters if p.operand for v in _expressions(problem, p)),
+        *(scalar.term for scalar in scalars_of(problem.call, problem.contract)),
+    ]
     conditions = [problem.run.pred, *(ground(value, problem.call.launch) for value in given)]
     if not any(terms.variables(term) & varying for term in (*conditions, *written)):
         return
@@ -350,6 +356,18 @@ def uniform_terms(problem: Problem) -> Iterator[Term]:
     for term in dict.fromkeys((*conditions, *begins)):
         if terms.variables(term) & differs and not _of_warpgroup(problem, term, differs):
             yield term
+
+
+def _expressions(problem: Problem, parameter: Parameter) -> Iterator[Term]:
+    """What a parameter is, where it is a value of the running program; a vector of them one by one."""
+    value = problem.call.parameter(parameter.name)
+    if parameter.kind in EXPRESSIONS and value is not None:
+        entries = value if isinstance(value, tuple) else (value,)
+        yield from (
+            parse(one, truth=parameter.kind == "predicate") if isinstance(one, str) else one
+            for one in entries
+            if isinstance(one, int | str | Expr)
+        )
 
 
 def _of_warpgroup(problem: Problem, term: Term, differs: set[str]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tilecheck.call import INDEX_DTYPES, Call
 from tilecheck.errors import DisagreementError
-from tilecheck.fitting import fitted
+from tilecheck.fitting import chosen, fitted
 from tilecheck.kernels import Kernel, kernel
 from tilecheck.prove import issuers, ledger
 from tilecheck.prove.cells import held_cells, overlaps, sides_in
@@ -22,9 +22,10 @@ from tilecheck.prove.obligation import Outcome
 from tilecheck.prove.problem import Problem, prepare
 from tilecheck.prove.shared import Asked, Member, named
 from tilecheck.prove.tiers import RLIMIT, Tiers
+from tilecheck.prove.together import Part, architectures, launches, lowest
 from tilecheck.prove.verdict import PROVED, REFUTED, UNPROVED, ClauseResult, Counterexample, Hazard, NotLegal, Verdict
 from tilecheck.scopes import CTA
-from tilecheck.spec import Contract, Pool, arch_rank, find_contract
+from tilecheck.spec import Contract, Pool, data, find_contract
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.terms import ELECTED
 
@@ -78,18 +79,24 @@ def shared_verdict(
     """The verdict on what the calls of a kernel share; `verdicts`: those on the calls, where they are known already."""
     found = verdicts or tuple(check(call, rlimit=rlimit, reading=reading) for call in whole.calls)
     members: list[Member] = []
+    parts: list[Part] = []
     for k, (call, own) in enumerate(zip(whole.calls, found, strict=True)):
         contract = find_contract(call.opcode, reading)
+        if isinstance(contract, Contract):
+            variant = chosen(contract, call)
+            raised = "" if own.arch_floor in {None, variant.arch} else own.arch_floor
+            parts.append(Part(k, call, variant, raised or ""))
         if isinstance(contract, Contract) and contract.shared is not None:
             contract = fitted(contract, call)
             assert contract.shared is not None
             count = own.instructions if own.status == PROVED and own.instructions is not None else 1
             members.append(Member(k, call, contract, contract.shared, own.status, count))
-    checker = _Checker(whole, audit=audit, rlimit=rlimit)
+    checker = _Checker(whole, parts, audit=audit, rlimit=rlimit)
+    checker.program()
     for pool in dict.fromkeys(m.shared.pool for m in members):
         checker.run(pool, [m for m in members if m.shared.pool == pool])
-    answer = checker.verdict(found)
-    if audit and members:
+    answer = checker.verdict()
+    if audit:
         _compare(members, checker)
     return answer
 
@@ -97,11 +104,18 @@ def shared_verdict(
 @dataclass
 class _Checker:
     whole: Kernel
+    parts: list[Part]
     audit: bool
     rlimit: int
     results: dict[str, ClauseResult] = field(default_factory=dict[str, ClauseResult])
     hazards: list[Hazard] = field(default_factory=list[Hazard])
     conditions: list[str] = field(default_factory=list[str])
+
+    def program(self) -> None:
+        """The clauses about all calls as one program, where there are several."""
+        if len(self.parts) > 1:
+            self.static("arch.opcode", "one architecture has the forms of all calls", "PTX ISA 11.1.2", architectures(self.parts))
+            self.static("launch.participation", "all calls are executed in one launch", "PTX ISA 2.2", launches(self.parts))
 
     def run(self, pool: Pool, members: list[Member]) -> None:
         """Every clause about what the calls have of one pool."""
@@ -221,17 +235,16 @@ class _Checker:
         else:
             self.results[result.id] = known._replace(ms=known.ms + result.ms)
 
-    def verdict(self, calls: Sequence[Verdict]) -> Verdict:
+    def verdict(self) -> Verdict:
         """What they come to."""
         states = {one.status for one in self.results.values()}
         status = REFUTED if REFUTED in states else UNPROVED if UNPROVED in states else PROVED
-        floors = [one.arch_floor for one in calls if one.arch_floor is not None]
         reason = None if self.results else "its calls share nothing that a contract speaks of"
         return Verdict(
             self.whole.id,
             OPCODE,
             status,
-            max(floors, key=arch_rank, default=None),
+            lowest(self.parts) if self.parts else None,
             None,
             tuple(self.results.values()),
             hazards=tuple(self.hazards),
@@ -277,11 +290,14 @@ def _documents(members: Sequence[Member]) -> list[tuple[int, Mapping[str, object
 def _compare(members: Sequence[Member], checker: _Checker) -> None:
     """The evaluator's brute force says the same of what the calls share, as far as it can look at everything."""
     from tilecheck.evaluate.kernel import TooLargeError, failures
+    from tilecheck.evaluate.together import apart
 
     try:
-        theirs = failures(_documents(members), EVALUATED)
+        theirs = failures(_documents(members), EVALUATED) if members else set[str]()
     except TooLargeError:
         return
+    if len(checker.parts) > 1:
+        theirs |= apart([(data(p.contract.table or p.contract), p.call.to_json(), p.raised) for p in checker.parts])
     mine = {one.id for one in checker.results.values() if one.status == REFUTED} | {hazard.id for hazard in checker.hazards}
     if UNPROVED not in {one.status for one in checker.results.values()} and mine != theirs:
         raise DisagreementError(

@@ -128,8 +128,10 @@ def _limits(problem: Problem, parameter: Parameter, value: Term) -> tuple[str, s
         every = (1 << ctas) - 1
         statement = f"{name} names at least one CTA, and only CTAs of the cluster (bits 0 to {ctas - 1})"
         return f"{name}.cluster", statement, terms.conj(terms.le(1, value), terms.le(value, every))
-    most = largest(problem.call, parameter)
-    return f"{name}.bounds", f"{name} is at least 0 and at most {most}", terms.conj(terms.le(0, value), terms.le(value, most))
+    most, step = largest(problem.call, parameter), parameter.step
+    asks = f"{name} is at least 0 and at most {most}" + (f", a multiple of {step}" if step > 1 else "")
+    steps = terms.eq(terms.mod(value, step), 0) if step > 1 else True
+    return f"{name}.bounds", asks, terms.conj(terms.le(0, value), terms.le(value, most), steps)
 
 
 def largest(call: Call, parameter: Parameter) -> int:

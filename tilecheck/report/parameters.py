@@ -38,7 +38,8 @@ def parameter_advice(clause: ClauseResult, call: Call, contract: Contract) -> st
     if parameter.kind == "integer":
         written = value_of(call, parameter)
         most = parameter.most if isinstance(parameter.most, int) else call.parameter(parameter.most)
-        return f"Bound it, min(max({written}, 0), {most}) for instance, or declare or assume what bounds its symbols."
+        bounded = f"min(max({written}, 0), {most})" + (f" // {parameter.step} * {parameter.step}" if parameter.step > 1 else "")
+        return f"Bound it, {bounded} for instance, or declare or assume what bounds its symbols."
     if parameter.kind == "barrier":
         return f'Put the barrier in shared memory: {name}="shared".'
     if parameter.kind != "bytes":

@@ -101,7 +101,7 @@ class Parameter:
 
     kind: one of `KINDS`. required: must be given; needs: another parameter without which this one means nothing; unless: another one that excludes it.
     operand: whether it is a PTX operand (written in the issue template) rather than a property of the call; bits: the width of its register.
-    choices, step: the values of a chunk: one of these, or any positive multiple of `step`.
+    choices, step: the values of a chunk: one of these, or any positive multiple of `step`. An integer is a multiple of `step`, too.
     most: the largest value of an integer, a number or the name of another parameter (the least is 0).
     default: the value of a PTX operand that the call does not give. then: the value in all steps but the first of the loops that the destination is
     not over, None where the steps do not differ. arch: the lowest architecture that has it, "" for that of the opcode.
@@ -159,7 +159,7 @@ def parameter_text(p: Parameter, move: Move) -> str:
     """What a value of a parameter is, in words."""
     limits = {
         "chunk": f"the bytes of one instruction: {', '.join(map(str, p.choices)) or f'a positive multiple of {p.step}'}",
-        "integer": f"an integer from 0 to {p.most}",
+        "integer": f"an integer from 0 to {p.most}" + (f", a multiple of {p.step}" if p.step > 1 else ""),
         "selector": f"the number {' or '.join(map(str, p.choices))}",
         "rank": "the rank of another CTA of the cluster",
         "mask": "a set of CTAs of the cluster, bit k for rank k, not empty",
