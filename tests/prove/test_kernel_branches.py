@@ -81,6 +81,12 @@ HELD = {
     "a warp of a symbol always": (alloc(64, guard="warpid == n", symbols=[N3]), product(0), free(64)),
     "a range that another call narrows": (alloc(512, **when("n < 2")), product(0, symbols=[N]), free(512, **when("n <= 1"))),
     "in both CTAs of a pair": (alloc(64, 2, launch=CLUSTER), paired(), free(64, 0, 2, launch=CLUSTER)),
+    "a warp of each CTA of a pair": (alloc(64, 2, guard="warpid == w", launch=CLUSTER, symbols=[W]),),
+    "whatever a warp of the pair has": (alloc(64, 2, guard="warpid == 1 and v < 2", launch=CLUSTER, symbols=[V]),),
+    "a pair by a value that both have": (
+        alloc(64, 2, guard="warpid == 0 and n == 1", launch=CLUSTER, symbols=[{**N, "varies": "cluster"}]),
+        paired(0, "tx == 0 and cbx == 0 and n == 1", symbols=[{**N, "varies": "cluster"}]),
+    ),
     "either of two is freed": (alloc(64), alloc(64), free(64, "64*n", symbols=[N]), free(64, "64 - 64*n", symbols=[N])),
     "what is left of two": (
         alloc(64),
@@ -223,6 +229,19 @@ def test_more_cases_than_are_looked_at_are_unproved() -> None:
     assert {one.id for one in found.clauses if one.status != "proved"} == {
         "allocation.shape", "allocation.footprint", "allocation.operands", "columns.footprint"
     }  # fmt: skip
+
+
+def test_one_name_of_two_levels_is_two_symbols() -> None:
+    calls = (alloc(64, **when("n == 1")), product(0, guard="elected and warpid == 0 and n == 1", symbols=[{**N, "varies": "cta"}]))
+    example = answer(*calls).shared.counterexample
+    assert example is not None
+    assert "columns.footprint" in {one.id for one in answer(*calls).shared.failing}
+
+
+def test_the_other_cta_of_a_pair_is_told_with_its_values() -> None:
+    example = answer(alloc(64, 2, guard="warpid == 0 and w == 0", launch=CLUSTER, symbols=[W])).shared.counterexample
+    assert example is not None
+    assert example.sentence.endswith("warp 0 of CTA 0 executes it, no warp of CTA 1, where w is 1, does")
 
 
 def test_symbols_without_bounds_are_decided() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.prove.kernels import call, commit, product, shift
+from tests.prove.kernels import call, commit, free, product, shift
 from tilecheck import check, check_kernel
 
 
@@ -97,3 +97,35 @@ def test_a_commit_of_several_threads_is_a_hazard_at_every_scope(group: int, scop
 def test_waits_and_fences_share_nothing_in_a_kernel():
     found = check_kernel([product(0), call("tcgen05.fence::before_thread_sync", scope="thread"), call("tcgen05.wait::ld.sync.aligned")])
     assert found.shared.status in {"proved", "vacuous"}, found.shared.summary()
+
+
+N = {"name": "n", "min": 0, "max": 3}
+
+
+@pytest.mark.parametrize(
+    ("taddr", "clauses"),
+    [
+        (0, set()),
+        (480, set()),
+        ("32*n", set()),
+        ("warpid * 32", set()),
+        ("laneid // 32 * 64", set()),
+        (33, {"taddr.bounds"}),
+        (512, {"taddr.bounds"}),
+        (-32, {"taddr.bounds"}),
+        ("3*n + 1", {"taddr.bounds"}),
+        ("480 + 32*n", {"taddr.bounds"}),
+        ("32 * laneid", {"participation", "taddr.bounds"}),
+        ("laneid % 2 * 32", {"participation"}),
+        ("select(elected, 32, 0)", {"participation"}),
+        ("32*v", {"participation"}),
+    ],
+)
+def test_what_is_freed_begins_at_a_multiple_of_32_that_a_warp_agrees_on(taddr: object, clauses: set[str]):
+    symbols = [N, {"name": "v", "min": 0, "max": 1, "varies": "thread"}]
+    found = check(free(64, taddr, symbols=symbols), audit=True)
+    assert {clause.id for clause in found.failing} == clauses
+
+
+def test_an_address_of_each_warp_is_one_number():
+    assert check(free(64, "32*v", symbols=[{"name": "v", "min": 0, "max": 1, "varies": "warp"}]), audit=True).status == "proved"

@@ -1,6 +1,8 @@
 """What a CTA holds of a pool when each call of a kernel is reached: in plain numbers, one CTA and one value of every symbol at a time.
 
 Symbols that vary by grid or cluster have one value in all calls, those that vary by CTA one in each CTA; they are `n@grid` and `n@cta` here.
+What depends on a symbol that varies inside a CTA is too much to look at, unless the values say what happens: `@open3`, whether calls[3] executes, and
+`@open3.at`, the column that it frees.
 """
 
 from __future__ import annotations
@@ -56,16 +58,37 @@ class Act:
         return f"{symbol.name}@{LEVELS[symbol.varies]}" if symbol.varies in LEVELS else None
 
     @property
-    def deciding(self) -> set[str]:
-        """The symbols that decide whether it executes, and where it frees."""
-        used = [*self.case.conditions, *([self.pred] if self.pred else []), *([self.place] if isinstance(self.place, Expression) else [])]
-        return {name for expression in used for name in expression.names}
+    def inner(self) -> set[str]:
+        """The symbols that vary inside a CTA."""
+        return {s.name for s in self.case.symbols if self.key(s) is None}
 
-    def scene(self, values: Values) -> Scene:
+    def _open(self, values: Values, suffix: str = "") -> int:
+        """What happens, of what depends on a symbol that varies inside a CTA."""
+        if f"@open{self.index}{suffix}" not in values:
+            raise TooLargeError("what a call does depends on a symbol that varies inside a CTA")
+        return values[f"@open{self.index}{suffix}"]
+
+    def begins(self, values: Values, cta: int) -> int | None:
+        """The column at which it frees; None where the address has no value."""
+        if not isinstance(self.place, Expression):
+            return self.place or 0
+        if self.place.names & self.inner:
+            return self._open(values, ".at")
+        scene = self._scene(values)
+        return _value(self.place, scene, self._running(scene, cta)[0] if not self._chosen else Thread(cta, 0, 0))
+
+    def executes(self, values: Values, cta: int) -> bool:
+        """Whether it executes in a CTA."""
+        return bool(self._open(values)) if self._chosen else bool(self._running(self._scene(values), cta))
+
+    @property
+    def _chosen(self) -> bool:
+        used = [*self.case.conditions, *([self.pred] if self.pred else [])]
+        return any(expression.names & self.inner for expression in used)
+
+    def _scene(self, values: Values) -> Scene:
         """The call at values of the symbols."""
-        inner = [s.name for s in self.case.symbols if self.key(s) is None]
-        if self.deciding & set(inner):
-            raise TooLargeError("a call may or may not execute, by a symbol that varies inside a CTA")
+        inner = self.inner
         own = {s.name: values.get(key, 0) for s in self.case.symbols if (key := self.key(s)) is not None}
         return Scene(self.case, {**own, **dict.fromkeys(inner, 0)})
 
@@ -78,7 +101,7 @@ class Act:
         _countable(inner)
         return any(self.case.facts.hold(one) for one in self.case.facts.assignments(inner, own))
 
-    def executing(self, scene: Scene, cta: int) -> list[Thread]:
+    def _running(self, scene: Scene, cta: int) -> list[Thread]:
         """The first lane of each warp of a CTA that executes it."""
         found: list[Thread] = []
         for warp in range(self.case.launch.warps):
@@ -124,14 +147,12 @@ class Ledger:
         closed = False
         for index in self.order:
             act = self.acts.get(index)
-            scene = act.scene(values) if act is not None and act.does else None
-            threads = act.executing(scene, cta) if act is not None and scene is not None else []
-            if act is not None and scene is not None and threads:
+            if act is not None and act.does and act.executes(values, cta):
                 if act.does == "closes":
                     closed = True
                 elif act.does == "frees":
                     found.freed = True
-                    self._free(act, scene, threads[0], held, found)
+                    self._free(act, (values, cta), held, found)
                 else:
                     found.failing |= {"allocation.operands"} if closed else set[str]()
                     for _ in range(act.count):
@@ -152,9 +173,9 @@ class Ledger:
         sizes.append(act.size)
         held.append((start, new.stop))
 
-    def _free(self, act: Act, scene: Scene, thread: Thread, held: list[Columns], found: Walk) -> None:
+    def _free(self, act: Act, where: tuple[Values, int], held: list[Columns], found: Walk) -> None:
         assert act.size is not None
-        start = _value(act.place, scene, thread) if isinstance(act.place, Expression) else act.place or 0
+        start = act.begins(*where) if any(high - low == act.size for low, high in held) else None
         fits = [one for one in held if start is not None and one == (start, start + act.size)]
         if fits:
             held.remove(fits[-1])

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 OK, FAILED, UNDECIDED = 0, 1, 3
 """The exit statuses of outcomes."""
 REPAIRS = {
+    "arch.opcode": "Write forms of one family, or let each kernel have its own.",
     "opcode": "Write the same qualifier in every call of the kernel.",
+    "launch.participation": "Give every call the launch of the kernel, or leave it to the document of the kernel.",
     "allocation.shape": "Allocate the largest part first, or as much each time as before.",
     "allocation.footprint": "Put what is live at one time into allocations of 512 columns in all: pack several buffers into one, or free before.",
     "allocation.operands": "Free each allocation once, with the taddr and ncols of its alloc, and allocate before the permit is given up.",
