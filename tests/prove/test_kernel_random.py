@@ -21,7 +21,22 @@ N = {"name": "n", "min": 0, "max": 2}
 M = {"name": "m", "min": 0, "max": 1, "varies": "cluster"}
 W = {"name": "w", "min": 0, "max": 1, "varies": "cta"}
 V = {"name": "v", "min": 0, "max": 1, "varies": "warp"}
-CONDITIONS = ("true", "true", "n == 1", "n > 0", "n < 2", "cbx == 0", "cbx == 1", "w == 0", "m == n", "w != cbx", "n == w", "cbx == n", "v == 0", "false")
+CONDITIONS = (
+    "true",
+    "true",
+    "n == 1",
+    "n > 0",
+    "n < 2",
+    "cbx == 0",
+    "cbx == 1",
+    "w == 0",
+    "m == n",
+    "w != cbx",
+    "n == w",
+    "cbx == n",
+    "v == 0",
+    "false",
+)
 PREDICATES = (None, None, None, None, False, True, "n == 1", "m == 1", "w == 1", "cbx == 0", "warpid == n")
 WARPS = ("warpid == 0", "warpid == 1", "warpid == n", "warpid == 1 - m")
 PLACES = (0, 0, 32, 64, 96, "64*n", "32*m", "64*w", "64*cbx", "128 - 64*n", "64 // n", "64 - 64*w", "32*n*w", "v * 64")
