@@ -166,18 +166,19 @@ class _Checker:
         if book.undecided:
             self.note(ClauseResult(name, UNPROVED, "", 0.0, statement, source, reason=book.undecided))
             return
-        wrong, examples, unsure = list[Finding](), list[Counterexample | None](), ""
+        wrong, unsure = list[tuple[ledger.Wrong, Outcome]](), ""
         for one in book.findings(name):
             outcome = book.witness(one.when)
             if outcome.holds is False and not book.open(one.when):
-                wrong.append(one.finding)
-                examples.append(one.finding.example() if one.when is True else self.replayed(book, one, outcome, members))
+                wrong.append((one, outcome))
             elif outcome.holds is not True:
                 unsure = f"{one.finding.sentence}, where that may be: {outcome.reason}" if outcome.holds is None else book.unsure(one)
         method, ms = "; ".join(book.methods) or "structure", (time.perf_counter() - started) * 1e3
         if wrong:
-            reason = "; ".join(one.sentence for one in wrong)
-            self.note(ClauseResult(name, REFUTED, method, ms, statement, source, reason, examples[0]))
+            first, where = wrong[0]
+            reason = "; ".join(one.finding.sentence for one, _ in wrong if one.total in {0, first.total})
+            example = first.finding.example() if first.when is True else self.replayed(book, first, where, members)
+            self.note(ClauseResult(name, REFUTED, method, ms, statement, source, reason, example))
         elif unsure:
             self.note(ClauseResult(name, UNPROVED, "", ms, statement, source, reason=unsure))
         else:
@@ -217,6 +218,8 @@ class _Checker:
             self.note(ClauseResult(clause.id, PROVED, outcome.method, ms, clause.statement, source))
         elif clause.open:
             self.note(ClauseResult(clause.id, UNPROVED, "", ms, clause.statement, source, reason=f"{named(member)}: {clause.open}"))
+        elif clause.id in self.results and self.results[clause.id].status == REFUTED:
+            self.note(ClauseResult(clause.id, REFUTED, outcome.method, ms, clause.statement, source))
         else:
             example = _example(members, member, clause, outcome)
             self.note(ClauseResult(clause.id, REFUTED, outcome.method, ms, clause.statement, source, counterexample=example))

@@ -171,14 +171,13 @@ class Ledger:
         yield "allocation.operands", f"what is freed of {name} is allocated, and nothing is allocated after the permit is given up"
 
     def findings(self, clause: str) -> list[Wrong]:
-        """What is wrong of a clause, each once; of the columns in all only the most."""
-        own: dict[str, Wrong] = {}
+        """What is wrong of a clause, each once where it is known and once where it is open; the most columns in all come first."""
+        own: dict[tuple[str, bool], Wrong] = {}
         for one in self.wrong:
             if one.clause == clause:
-                before = own.get(one.finding.sentence)
-                own[one.finding.sentence] = one if before is None else replace(before, when=terms.disj(before.when, one.when))
-        most = max((one.total for one in own.values()), default=0)
-        return sorted((one for one in own.values() if one.total in {0, most}), key=lambda one: -one.total)
+                key = one.finding.sentence, self.open(one.when)
+                own[key] = one if key not in own else replace(one, when=terms.disj(own[key].when, one.when))
+        return sorted(own.values(), key=lambda one: -one.total)
 
 
 def allocations(pool: Pool, members: Sequence[Member], tiers: Tiers) -> Ledger:
