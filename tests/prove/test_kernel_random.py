@@ -68,13 +68,10 @@ def calls(draw: st.DrawFn, one_group: int | None, *, first: bool = False) -> Cal
     column = draw(st.sampled_from((0, 0, 32, 64, "32*n", "64*w", "64*cbx", 480)))
     if kind == "loaded":
         return loaded(column, **more)
+    more["guard"] = f"elected and {guard}"
     if kind == "moved" or (group == 2 and kind == "product"):
-        return shift(
-            f"S[(32,8):(1@TLane,1@TCol)] + {draw(st.sampled_from((0, 32, 64)))}@TCol",
-            group=group,
-            **{**more, "guard": f"elected and {guard}"},
-        )
-    return product(column, **{**more, "guard": f"elected and {guard}"})
+        return shift(f"S[(32,8):(1@TLane,1@TCol)] + {draw(st.sampled_from((0, 32, 64)))}@TCol", group=group, **more)
+    return product(column, **more)
 
 
 @st.composite
