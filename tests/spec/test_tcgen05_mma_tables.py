@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from tilecheck.contracts.tcgen05_mma import GRAMMAR, sizes
 from tilecheck.contracts.tcgen05_places import data_paths
 from tilecheck.document import read_call
 from tilecheck.fitting import contract_for
-from tilecheck.sizing import word_values
-from tilecheck.spec import READINGS, TensorMemory
+from tilecheck.sizing import of_shape, word_values
+from tilecheck.spec import READINGS, Contract, TensorMemory, find_contract
 from tilecheck.spec.descriptor import NotEncodableError
 from tilecheck.spec.instruction import decode_word, encode_word
 from tilecheck.symbolic import evaluate
@@ -147,6 +148,47 @@ def test_factors_lie_as_triton_has_them(vector: dict[str, Any]):
             own = {axis: row, "factor": factor}
             lane, byte = evaluate(operand.lane, own), evaluate(operand.column, own)
             assert {(lane + shift, byte) for shift in operand.shifts} == places[row, factor], (row, factor)
+
+
+def linear(number: int, bases: list[list[int]]) -> tuple[int, int]:
+    """The coordinates that the bits of a number move to."""
+    at = [0, 0]
+    for bit, basis in enumerate(bases):
+        if number >> bit & 1:
+            at = [a ^ b for a, b in zip(at, basis, strict=True)]
+    return at[0], at[1]
+
+
+@cache
+def block(m: int, n: int, step: int) -> tuple[tuple[int, ...], dict[tuple[int, int], tuple[int, int]]]:
+    """The lanes in which D of one instruction may start, and for each element how many lanes and elements it lies behind the first."""
+    contract = find_contract(f"{ONE}f16")
+    assert isinstance(contract, Contract)
+    form = next(one for one in (contract, *contract.variants) if one.operands[0].bits == 32 // step)
+    d = of_shape(form, (m, n, 16)).operands[0]
+    assert isinstance(d, TensorMemory)
+    points = [{"row": row, "column": column} for row, column in product(range(m), range(n))]
+    return d.first_lanes, {(at["row"], at["column"]): (evaluate(d.lane, at), evaluate(d.column, at)) for at in points}
+
+
+@pytest.mark.parametrize("vector", [v for v in VECTORS if v["op"] == "tmem"], ids=lambda v: v["id"])
+def test_every_block_of_an_accumulator_lies_as_triton_has_it(vector: dict[str, Any]):
+    """From the first element of a block on, D of one instruction of its size; every second column: numbers of 16 bits in the low halves."""
+    inputs, layout = vector["inputs"], vector["expect"]["linear_layout"]
+    m, n = inputs["block"]
+    lanes, behind = block(m, n, inputs["col_stride"])
+    places: dict[tuple[int, int], tuple[int, int]] = {}
+    for lane, column in product(range(1 << len(layout["rows"])), range(1 << len(layout["cols"]))):
+        (a, b), (c, e) = linear(lane, layout["rows"]), linear(column, layout["cols"])
+        places.setdefault((a ^ c, b ^ e), (lane, column))
+    looked = 0
+    for top, left in product(range(0, inputs["shape"][0], m), range(0, inputs["shape"][1], n)):
+        first = places[top, left]
+        assert first[0] in lanes
+        for (row, column), (down, right) in behind.items():
+            assert places[top + row, left + column] == (first[0] + down, first[1] + right), (top + row, left + column)
+            looked += 1
+    assert looked == inputs["shape"][0] * inputs["shape"][1]
 
 
 def cute(path: str, n: int, row: int, column: int) -> tuple[int, int]:
