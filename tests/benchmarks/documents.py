@@ -23,7 +23,7 @@ class Kind:
     """One case: its name, what it is in words, and how a document is drawn.
 
     times: how many times faster than the peer it should be, 0 for no such goal of its own. peer_most: documents that the peer gets at most, 0 for no limit.
-    mixed: whether it is one of the kinds of the stream.
+    mixed: whether it is one of the kinds of the stream. warm_ms: what a check may take; json_ms: with reading its JSON, 0 for no such goal.
     """
 
     name: str
@@ -32,6 +32,8 @@ class Kind:
     times: int = 0
     peer_most: int = 0
     mixed: bool = True
+    warm_ms: float = 0.5
+    json_ms: float = 1.0
 
 
 def packed_strides(rng: random.Random, extents: Sequence[int], unit: int, pads: Sequence[int]) -> list[int]:
@@ -335,10 +337,10 @@ KINDS = (
     Kind("box-256", "the same, box (256,64)", box_256, times=500, mixed=False),
     Kind("box-loop", "the same, box (128,64) in a loop over 4 stages", box_loop, times=5000, peer_most=6, mixed=False),
     Kind("box-ring", "the same, ring stage i % 4", box_ring, peer_most=6, mixed=False),
-    Kind("tmem-ld", "tcgen05.ld.32x32b.x64", tmem_load, mixed=False),
-    Kind("mma", "tcgen05.mma 128x256x16, f16", mma_one, times=500, peer_most=20, mixed=False),
-    Kind("mma-k4", "the same, 4 steps along K", mma_steps, times=500, peer_most=20, mixed=False),
-    Kind("mma-loop", "the same in a loop over 4 stages", mma_loop, times=500, peer_most=6, mixed=False),
+    Kind("tmem-ld", "tcgen05.ld.32x32b.x64", tmem_load, mixed=False, warm_ms=1.0, json_ms=0),
+    Kind("mma", "tcgen05.mma 128x256x16, f16", mma_one, times=500, peer_most=20, mixed=False, warm_ms=1.0, json_ms=0),
+    Kind("mma-k4", "the same, 4 steps along K", mma_steps, times=500, peer_most=20, mixed=False, warm_ms=1.0, json_ms=0),
+    Kind("mma-loop", "the same in a loop over 4 stages", mma_loop, times=500, peer_most=6, mixed=False, warm_ms=1.0, json_ms=0),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.benchmarks.documents import KINDS
 
 Record = dict[str, Any]
-WARM_MS, JSON_MS, RATIO, SLOW_PEER_MS, RATE, IMPORT_MS, COMMAND_MS = 0.5, 1.0, 10.0, 5.0, 5000, 60.0, 600.0
+RATIO, SLOW_PEER_MS, RATE, IMPORT_MS, COMMAND_MS = 10.0, 5.0, 5000, 60.0, 600.0
 
 
 def read(path: Path) -> Record:
@@ -84,15 +84,20 @@ def goals(record: Record) -> list[tuple[str, bool]]:
     """What is wanted, what was measured, and whether the one is the other."""
     cases = record["cases"]
     found: list[tuple[str, bool]] = []
-    for what, name, most in (("check", "check", WARM_MS), ("JSON and check", "json", JSON_MS)):
-        worst = max(cases, key=lambda kind: median(cases[kind][name]["wall_ms"]))
-        value, cpu = (median(cases[worst][name][column]) for column in ("wall_ms", "cpu_ms"))
-        found.append(
-            (
-                f"{what}, warm median at most {most} ms: {value:.3f} ms in the slowest case, {worst} ({cpu:.3f} ms on the processor)",
-                value <= most,
+    for what, name, limit in (("check", "check", "warm_ms"), ("JSON and check", "json", "json_ms")):
+        limits = {kind.name: float(getattr(kind, limit)) for kind in KINDS if kind.name in cases}
+        for most in sorted(set(limits.values()) - {0}):
+            worst = max((one for one in limits if limits[one] == most), key=lambda kind: median(cases[kind][name]["wall_ms"]))
+            value, cpu = (median(cases[worst][name][column]) for column in ("wall_ms", "cpu_ms"))
+            those = (
+                ""
+                if most == min(limits.values()) or limit == "json_ms"
+                else f" for {', '.join(one for one in limits if limits[one] == most)}"
             )
-        )
+            sentence = (
+                f"{what}, warm median at most {most} ms{those}: {value:.3f} ms in the slowest case, {worst} ({cpu:.3f} ms on the processor)"
+            )
+            found.append((sentence, value <= most))
     slow = [kind for kind, case in cases.items() if "peer" in case and median(of(case["peer"]["warm"], "wall_ms")) > SLOW_PEER_MS]
     if slow:
         least = min(slow, key=lambda kind: ratio(cases[kind]))
