@@ -40,7 +40,7 @@ def main() -> int:
     if chosen.out is not None:
         chosen.out.write_text(dumped(record), encoding="utf-8")
     if chosen.page is not None:
-        chosen.page.write_text(page(record), encoding="utf-8")
+        chosen.page.write_text(page(record, chosen.page.stem), encoding="utf-8")
     return 0
 
 

@@ -175,17 +175,17 @@ def table(record: Record) -> str:
     return "\n".join(["Milliseconds by the clock: least / median / 95th percentile.", "", *text, "", *wanted, "", *about(record)])
 
 
-def page(record: Record) -> str:
-    """The page of the documentation."""
+def page(record: Record, name: str = "benchmarks") -> str:
+    """The page of the documentation; name: of the record and of the page, without their ends."""
     lines = [heads(record), ["---"] * len(heads(record)), *rows(record)]
     wanted = [f"| {sentence} | {'yes' if met else '**no**'} |" for sentence, met in goals(record)]
     return "\n".join(
         [
-            TOP,
+            TOP.format(name=name),
             *("| " + " | ".join(line) + " |" for line in lines),
             MIDDLE,
             *wanted,
-            BOTTOM,
+            BOTTOM.format(name=name),
             *(f"- {sentence}" for sentence in about(record)),
             "",
         ]
@@ -194,7 +194,7 @@ def page(record: Record) -> str:
 
 TOP = """# Benchmarks
 
-<!-- Written by `python -m tests.benchmarks --record docs/evidence/benchmarks.json --page docs/reference/benchmarks.md`. -->
+<!-- Written by `python -m tests.benchmarks --record docs/evidence/{name}.json --page docs/reference/{name}.md`. -->
 
 Milliseconds by the clock: least / median / 95th percentile. Every repetition is another call: sizes, strides, padding, slots, starts, names
 and dtypes are drawn from a seed, and no operand of a case occurs twice, so that no answer can be remembered. *check*: the verdict on a call
@@ -211,5 +211,5 @@ MIDDLE = """
 BOTTOM = """
 ## How it was measured
 
-`python -m tests.benchmarks [--peer PYTHON] [--seed S] [--out FILE] [--page FILE]`; `docs/evidence/benchmarks.json` has the raw samples.
+`python -m tests.benchmarks [--peer PYTHON] [--seed S] [--out FILE] [--page FILE]`; `docs/evidence/{name}.json` has the raw samples.
 """

@@ -104,9 +104,10 @@ def test_a_verdict_that_needs_a_solver_says_that_it_loaded_one():
     assert {"z3", "numpy"} & set(answer["loaded"])
 
 
-def test_the_page_is_written_from_the_raw_samples():
-    record = read(ROOT / "docs" / "evidence" / "benchmarks.json")
-    assert (ROOT / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8") == page(record)
+@pytest.mark.parametrize("name", ["benchmarks", "benchmarks-tensor-memory"])
+def test_the_page_is_written_from_the_raw_samples(name: str):
+    record = read(ROOT / "docs" / "evidence" / f"{name}.json")
+    assert (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8") == page(record, name)
 
 
 def test_a_file_of_another_kind_is_no_record(tmp_path):
