@@ -225,7 +225,7 @@ def _sized(q: Mapping[str, str], reading: str, *, shared: bool) -> Sized:
     halves = bool(q["scaled"]) and group == 2 and reading == "cutlass"
     notes: list[tuple[str, int, str]] = []
     if q["scaled"] and group == 2 and not halves:
-        notes.append(("sfb", 128, "that each CTA has all N in every slab stands in no document of NVIDIA, docs/decisions/0092"))
+        notes.append(("sfb", 128, "that each CTA has all N in every slab stands in no document of NVIDIA, docs/decisions/0103"))
     if q["ws"] and not shared:
         notes.append(("a", 32, "that it has four banks is by analogy with the two of M 64, docs/decisions/0092"))
     return Sized(
