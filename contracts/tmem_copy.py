@@ -34,6 +34,7 @@ from tilecheck.spec import (
     other_than,
     written,
 )
+from tilecheck.spec.tmem import LANES, SLAB
 from tilecheck.symbolic import Expr, var
 
 ROW, WORD = var("row"), var("word")
@@ -145,7 +146,7 @@ def shift(q: Mapping[str, str]) -> Contract:
         source=SHIFT.source,
         collective="thread",
         atom=(AtomAxis("row", 32), AtomAxis("word", 8)),
-        operands=(TensorMemory("dst", bits=32, lane=ROW, column=WORD, write=True, dtypes=WORDS, first_lanes=tuple(range(0, 128, 32))),),
+        operands=(TensorMemory("dst", bits=32, lane=ROW, column=WORD, write=True, dtypes=WORDS, first_lanes=tuple(range(0, LANES, SLAB))),),
         parameters=(Parameter("pred", "predicate"),),
         move=Move("", "", source=()),
         issue="{opcode} [{dst}];",

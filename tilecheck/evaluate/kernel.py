@@ -14,11 +14,11 @@ from tilecheck.evaluate.issuers import executes, issued_twice, lonely, two
 from tilecheck.evaluate.launch import Thread
 from tilecheck.evaluate.ledger import LEVELS, Columns, Document, Ledger, Walk
 from tilecheck.evaluate.model import Budget, Model
+from tilecheck.evaluate.tmem import CELL
 from tilecheck.evaluate.views import Coordinate
 
 __all__ = ["TooLargeError", "fails", "failures", "observe"]
 
-CELL = 32
 Seen = tuple[str, str, str]
 """What is expected, what is found, and a sentence."""
 

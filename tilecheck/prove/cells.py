@@ -13,11 +13,11 @@ from tilecheck.prove.operands import own_repeats
 from tilecheck.prove.problem import Problem, Side, atom_variables, repeat_variables
 from tilecheck.prove.shared import Asked, Member, Place
 from tilecheck.scopes import CTA, LANES
+from tilecheck.spec.tmem import CELL_BITS
 from tilecheck.symbolic import terms
 from tilecheck.symbolic.bounds import all_bounds
 from tilecheck.symbolic.terms import Expr, Term, var
 
-CELL_BITS = 32
 Columns = tuple[int, int]
 """The first column and the one behind the last."""
 

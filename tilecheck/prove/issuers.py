@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tilecheck.prove.executed import other_cta
 from tilecheck.prove.obligation import Obligation, Variable
-from tilecheck.prove.problem import Problem, copied, copied_variables, tied
-from tilecheck.prove.race import LEVELS
+from tilecheck.prove.problem import Problem
+from tilecheck.prove.race import LEVELS, alone, of_warp
 from tilecheck.prove.shared import Asked, Member, Place, Thread
 from tilecheck.scopes import CTA, LANES
 from tilecheck.symbolic import terms
@@ -32,22 +32,11 @@ def clauses(member: Member, problem: Problem) -> Iterator[Asked]:
         others = {n: witness.get(f"{n}@1", witness.get(n, 0)) for n in names if n in witness or f"{n}@1" in witness}
         return Place(_thread(witness), other=(_thread(witness, "@1"), (), ()), others=others)
 
-    yield Asked(ISSUE, statement, source, alone(problem, pair=issuer == "pair"), symbols, ("issuer", issuer), met)
+    yield Asked(
+        ISSUE, statement, source, alone(problem, (CTA, "warpid", "laneid"), pair=issuer == "pair"), symbols, ("issuer", issuer), met
+    )
     if issuer == "each":
         yield Asked(ISSUE, statement, source, accompanied(problem), symbols, ("peer",), lambda w: _met_alone(problem, w))
-
-
-def alone(problem: Problem, *, pair: bool) -> Obligation:
-    """No two threads (warps, of a collective) of one CTA, or of one pair of CTAs, execute the call."""
-    whole = problem.collective
-    here = _of_warp(problem.accessing) if whole else problem.accessing
-    there = copied(problem, here, "@1", LEVELS)
-    apart = [CTA, "warpid"] if whole else [CTA, "warpid", "laneid"]
-    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in apart))
-    mine, theirs = (terms.floordiv(var(name), 2) if pair else var(name) for name in (CTA, f"{CTA}@1"))
-    premise = terms.conj(here, there, terms.eq(mine, theirs), tied(problem, ("", "@1"), LEVELS))
-    copies = tuple(v for v in copied_variables(problem, "@1", LEVELS) if not (whole and v.name == "laneid@1"))
-    return Obligation((*problem.symbols, *problem.thread_variables(lane=not whole), *copies), premise, terms.negate(other))
 
 
 def accompanied(problem: Problem) -> Obligation:
@@ -55,7 +44,7 @@ def accompanied(problem: Problem) -> Obligation:
 
     `w@1` is what w is in the other CTA, `w@1.2` in warp 2 of it.
     """
-    here = _of_warp(problem.accessing)
+    here = of_warp(problem.accessing)
     facts: list[Term] = []
     parts: list[Term] = []
     copies: dict[str, Variable] = {}
@@ -77,11 +66,6 @@ def _met_alone(problem: Problem, witness: Mapping[str, int]) -> Place:
         (f"{name}@{copy.partition('@1.')[2]}", value) for copy, value in witness.items() for name in own if copy.startswith(f"{name}@1.")
     )
     return Place(_thread(witness), others={**found, **dict(inner)})
-
-
-def _of_warp(condition: Term) -> Term:
-    """A condition that all lanes of a warp agree on, of its lane 0."""
-    return terms.substitute(condition, {"laneid": 0})
 
 
 def _thread(witness: Mapping[str, int], suffix: str = "") -> Thread:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -63,7 +63,7 @@ def absences(problem: Problem, repeats: tuple[int, ...]) -> Iterator[tuple[str, 
     if issued_once(problem):
         yield "issue.many", "no two threads of one CTA execute the call", alone(problem)
     if _works_in_pairs(problem):
-        yield "issue.many", "no threads of both CTAs of a pair execute the call", alone(problem, pair=True)
+        yield "issue.many", "no threads of both CTAs of a pair execute the call", alone(problem, (CTA,), pair=True)
 
 
 def _pairs(problem: Problem) -> list[tuple[Side, Side]]:
@@ -169,14 +169,21 @@ def _unread_memory(problem: Problem, target: Side, source: Side, repeats: tuple[
     return Obligation(variables, terms.conj(writes, there(reads), copy, tied(problem, ("", "@1"), LEVELS)), disjoint)
 
 
-def alone(problem: Problem, *, pair: bool = False) -> Obligation:
-    """That no two threads of one CTA, or of different CTAs of a pair, execute the call, as a formula."""
-    there = copied(problem, problem.accessing, "@1", LEVELS)
-    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in ((CTA,) if pair else ("warpid", "laneid"))))
+def alone(problem: Problem, apart: Sequence[str] = ("warpid", "laneid"), *, pair: bool = False) -> Obligation:
+    """That no two threads (warps, of a collective) that differ in one of some coordinates execute the call in one CTA, or in one pair of CTAs."""
+    whole = problem.collective
+    here = of_warp(problem.accessing) if whole else problem.accessing
+    there = copied(problem, here, "@1", LEVELS)
+    other = terms.disj(*(terms.ne(var(f"{name}@1"), var(name)) for name in apart if not (whole and name == "laneid")))
     mine, theirs = (terms.floordiv(var(name), 2) if pair else var(name) for name in (CTA, f"{CTA}@1"))
-    premise = terms.conj(problem.accessing, there, terms.eq(theirs, mine), tied(problem, ("", "@1"), LEVELS))
-    variables = (*problem.symbols, *problem.thread_variables(), *copied_variables(problem, "@1", LEVELS))
-    return Obligation(variables, premise, terms.negate(other))
+    premise = terms.conj(here, there, terms.eq(mine, theirs), tied(problem, ("", "@1"), LEVELS))
+    copies = tuple(v for v in copied_variables(problem, "@1", LEVELS) if not (whole and v.name == "laneid@1"))
+    return Obligation((*problem.symbols, *problem.thread_variables(lane=not whole), *copies), premise, terms.negate(other))
+
+
+def of_warp(condition: Term) -> Term:
+    """A condition that all lanes of a warp agree on, of its lane 0."""
+    return terms.substitute(condition, {"laneid": 0})
 
 
 def issued_once(problem: Problem) -> bool:
@@ -225,7 +232,7 @@ def paired(problem: Problem, tiers: Tiers) -> Hazard | None:
         return None
     varying = any(s.varies not in {"grid", "cluster"} for s in problem.call.symbols)
     alike = CTA not in terms.variables(problem.accessing) and not varying
-    if not alike and tiers.decide(alone(problem, pair=True)).holds is not False:
+    if not alike and tiers.decide(alone(problem, (CTA,), pair=True)).holds is not False:
         return None
     return Hazard("issue.many", "both CTAs of a pair execute an instruction that one thread issues for both: it is issued twice")
 

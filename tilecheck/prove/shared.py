@@ -34,8 +34,13 @@ class Member:
 
 def named(member: Member) -> str:
     """A call in words: `calls[2] (load-A, tcgen05.mma.cta_group::1.kind::f16)`."""
-    own = f"{member.call.id}, " if member.call.id else ""
-    return f"calls[{member.index}] ({own}{member.call.opcode})"
+    return called(member.index, member.call)
+
+
+def called(index: int, call: Call) -> str:
+    """The call of an index in its kernel, in words."""
+    own = f"{call.id}, " if call.id else ""
+    return f"calls[{index}] ({own}{call.opcode})"
 
 
 @dataclass(frozen=True, slots=True)

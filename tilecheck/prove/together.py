@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tilecheck.call import Call, Launch
 from tilecheck.prove.clause import Finding
+from tilecheck.prove.shared import called
 from tilecheck.sizing import shape_of
 from tilecheck.spec import Contract, arch_rank
 from tilecheck.spec.grammar import arch_has
@@ -27,9 +28,8 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The call in words, as those that share something are told."""
-        own = f"{self.call.id}, " if self.call.id else ""
-        return f"calls[{self.index}] ({own}{self.call.opcode})"
+        """The call in words."""
+        return called(self.index, self.call)
 
     @property
     def needs(self) -> list[Floors]:
